@@ -1,0 +1,44 @@
+"""Every error idsync raises on purpose, but for the OAuth protocol's own (`idsync.oauth.errors`).
+
+Messages are written for the person who can act on them and never contain a secret.
+"""
+
+
+class IdSyncError(Exception):
+    """Base of all errors raised by idsync."""
+
+
+class ConfigurationError(IdSyncError):
+    """The application cannot start as it is configured; the message says what to change."""
+
+
+class InvalidValue(IdSyncError):
+    """A value given for an account or an application was refused.
+
+    `field` names the field as the caller wrote it; `str(error)` says what is wrong with it.
+    """
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(f"{field}: {message}")
+        self.field = field
+        self.message = message
+
+
+class UnknownRecord(IdSyncError):
+    """No account or application has this identifier."""
+
+
+class ClientRefused(IdSyncError):
+    """A client application could not be authenticated (RFC 6749 §5.2 `invalid_client`)."""
+
+    code = "invalid_client"
+
+
+class MalformedCredentials(IdSyncError):
+    """Client credentials were sent twice, or in a form that cannot be read (`invalid_request`)."""
+
+    code = "invalid_request"
+
+
+class ServiceUnavailable(IdSyncError):
+    """The database is away or overloaded; the caller may try again (503 with `Retry-After`)."""

@@ -1,0 +1,195 @@
+"""Settings of idsync: one frozen, typed object per application, read from `app.config`.
+
+Every setting is `IDSYNC_` and the field's name in capitals. Each field carries its unit and, where
+a number has one, its source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from ipaddress import ip_address
+from typing import Any
+from urllib.parse import urlsplit
+
+from idsync.errors import ConfigurationError
+
+PREFIX = "IDSYNC_"
+
+# Lifetimes fixed by the service's contract, in seconds.
+CODE_LIFETIME = 60
+ACCESS_TOKEN_LIFETIME = 3600
+REFRESH_TOKEN_LIFETIME = 30 * 24 * 3600
+
+DEFAULT_ROLES = {"администратор": "admin", "наставник": "teacher", "ученик": "student"}
+
+
+def _setting(default: Any, description: str, *, secret: bool = False) -> Any:
+    return field(default=default, repr=not secret, metadata={"description": description})
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the operator decides. Read once in `init_app`; unknown `IDSYNC_` names are refused."""
+
+    issuer: str = _setting(
+        "",
+        "Public address of the service, without a trailing slash: https, or http on a loopback "
+        "host. Required, except in debug mode and tests, where the request's address is used.",
+    )
+    token_keys: Any = _setting(
+        (),
+        "Keys that sign codes and tokens, newest first: a list of 32 random bytes each in "
+        "URL-safe base64. Required.",
+        secret=True,
+    )
+    sealing_keys: Any = _setting(
+        (),
+        "Keys that seal passwords and private signing keys in the database, newest first; "
+        "same form. Required.",
+        secret=True,
+    )
+    client_id_prefix: str = _setting("app_", "What every new client_id begins with.")
+    password_exchange: bool = _setting(
+        True,
+        "Keep passwords in the exchange format (PBKDF2-SHA256), which consuming services "
+        "can check. Off: Argon2id everywhere, and the account API shows null.",
+    )
+    pbkdf2_iterations: int = _setting(
+        600_000, "Iterations of new exchange hashes (OWASP Password Storage Cheat Sheet, 2023)."
+    )
+    pbkdf2_min_iterations: int = _setting(
+        10_000, "Fewest iterations accepted in an exchange hash from outside."
+    )
+    pbkdf2_max_iterations: int = _setting(
+        2_000_000, "Most iterations accepted; more would let a caller burn the service's time."
+    )
+    pbkdf2_salt: str = _setting(
+        "text", "How the salt of an exchange hash becomes bytes: text (UTF-8), hex or base64."
+    )
+    argon2_time_cost: int = _setting(3, "Argon2id passes (RFC 9106 §4, second recommendation).")
+    argon2_memory_kib: int = _setting(65_536, "Argon2id memory in KiB (RFC 9106 §4).")
+    argon2_parallelism: int = _setting(4, "Argon2id lanes (RFC 9106 §4).")
+    role_map: Mapping[str, str] = field(
+        default_factory=lambda: dict(DEFAULT_ROLES),
+        metadata={"description": "Which tag gives which role."},
+    )
+    session_lifetime: int = _setting(
+        30 * 24 * 3600, "Seconds after which a browser session ends whatever happens."
+    )
+    refresh_retry_seconds: int = _setting(
+        0,
+        "Seconds within which a refresh token just used answers again with the same successor, "
+        "so that a lost answer signs nobody out. 0: strictly single use.",
+    )
+    second_factor_endpoint: str = _setting(
+        "",
+        "Endpoint of the host's second-factor page. Without one, an account with a second "
+        "factor is refused at authorize unless its session already proved it.",
+    )
+    home_endpoint: str = _setting(
+        "", "Endpoint an error page links to; without one it has no link."
+    )
+    authorize_path: str = _setting("/oauth/authorize", "Authorization endpoint.")
+    consent_path: str = _setting("/oauth/consent", "Address the consent form posts to.")
+    token_path: str = _setting("/oauth/token", "Token endpoint.")
+    userinfo_path: str = _setting("/oauth/userinfo", "User information endpoint.")
+    jwks_path: str = _setting("/oauth/jwks", "Published signing keys.")
+    revoke_path: str = _setting("/oauth/revoke", "Revocation endpoint.")
+    logout_path: str = _setting("/logout", "Where applications send people to sign out.")
+    accounts_path: str = _setting("/api/service/accounts", "Account API: accounts.")
+    services_path: str = _setting("/api/services", "Account API: tags of first-party services.")
+    static_path: str = _setting("/oauth/static", "Style sheet of the library's own pages.")
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any], *, lenient: bool) -> Settings:
+        """Read `IDSYNC_*` from a Flask config.
+
+        `lenient` (debug mode and tests) allows the issuer to be missing.
+        Raises ConfigurationError naming the setting and what it should be.
+        """
+        given = {
+            name.removeprefix(PREFIX).lower(): value
+            for name, value in config.items()
+            if name.startswith(PREFIX)
+        }
+        known = {one.name: one for one in fields(cls)}
+        for name in given:
+            if name not in known:
+                raise ConfigurationError(
+                    f"{PREFIX}{name.upper()} is not a setting of idsync. "
+                    f"Known settings: {', '.join(PREFIX + n.upper() for n in known)}."
+                )
+        settings = cls(**given)
+        settings._check_types(known)
+        settings._check_issuer(lenient)
+        settings._check_values()
+        return settings
+
+    def _check_types(self, known: Mapping[str, Any]) -> None:
+        for name, one in known.items():
+            value, default = getattr(self, name), one.default
+            # bool is an int in Python; a number where a switch is meant is a mistake.
+            if isinstance(default, (bool, int, str)) and type(value) is not type(default):
+                raise ConfigurationError(
+                    f"{PREFIX}{name.upper()} must be {type(default).__name__}, "
+                    f"not {type(value).__name__}."
+                )
+
+    def _check_issuer(self, lenient: bool) -> None:
+        if not self.issuer:
+            if lenient:
+                return
+            raise ConfigurationError(
+                "IDSYNC_ISSUER is required: the public address of the service, "
+                "for example https://id.example.org"
+            )
+        try:
+            parts = urlsplit(self.issuer)
+            _ = parts.port
+        except ValueError as error:
+            raise ConfigurationError("IDSYNC_ISSUER is not an address.") from error
+        if parts.query or parts.fragment or "@" in parts.netloc or self.issuer.endswith("/"):
+            raise ConfigurationError(
+                "IDSYNC_ISSUER has no query, fragment, user or trailing slash "
+                "(OpenID Connect Discovery 1.0 §3)."
+            )
+        secure = parts.scheme == "https" and parts.hostname
+        if not secure and not (parts.scheme == "http" and is_loopback(parts.hostname)):
+            raise ConfigurationError(
+                "IDSYNC_ISSUER must use https; http is accepted on a loopback host only."
+            )
+
+    def _check_values(self) -> None:
+        if self.pbkdf2_salt not in ("text", "hex", "base64"):
+            raise ConfigurationError("IDSYNC_PBKDF2_SALT must be text, hex or base64.")
+        if not (
+            1 <= self.pbkdf2_min_iterations <= self.pbkdf2_iterations <= self.pbkdf2_max_iterations
+        ):
+            raise ConfigurationError(
+                "IDSYNC_PBKDF2_ITERATIONS must lie between IDSYNC_PBKDF2_MIN_ITERATIONS and "
+                "IDSYNC_PBKDF2_MAX_ITERATIONS."
+            )
+        role_map: Any = self.role_map
+        if not isinstance(role_map, Mapping) or not all(
+            isinstance(text, str) for pair in role_map.items() for text in pair
+        ):
+            raise ConfigurationError("IDSYNC_ROLE_MAP must map tags to roles, both text.")
+        for name in (one.name for one in fields(self) if one.name.endswith("_path")):
+            if not getattr(self, name).startswith("/"):
+                raise ConfigurationError(f"{PREFIX}{name.upper()} must begin with a slash.")
+        if self.session_lifetime <= 0 or self.refresh_retry_seconds < 0:
+            raise ConfigurationError(
+                "IDSYNC_SESSION_LIFETIME must be positive and IDSYNC_REFRESH_RETRY_SECONDS "
+                "not negative."
+            )
+
+
+def is_loopback(host: str | None) -> bool:
+    """Whether a host name stands for this machine: localhost, 127.0.0.0/8 or ::1."""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host or "").is_loopback
+    except ValueError:
+        return False

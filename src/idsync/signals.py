@@ -1,0 +1,28 @@
+"""Signals (blinker) sent by idsync. The sender is the Flask application.
+
+Receivers run inside the request; an exception they raise fails it.
+"""
+
+from blinker import Namespace
+
+_signals = Namespace()
+
+signed_in = _signals.signal("idsync-signed-in")
+"""A browser session began. Arguments: `subject` (str), `amr` (tuple of str)."""
+
+signed_out = _signals.signal("idsync-signed-out")
+"""A browser session ended at the person's wish. Arguments: `subject` (str)."""
+
+grant_issued = _signals.signal("idsync-grant-issued")
+"""An application received an authorization code. Arguments: `subject`, `client_id` (str)."""
+
+grant_redeemed = _signals.signal("idsync-grant-redeemed")
+"""A code was exchanged for tokens. Arguments: `subject`, `client_id` (str)."""
+
+grant_refreshed = _signals.signal("idsync-grant-refreshed")
+"""A refresh token was rotated. Arguments: `subject`, `client_id` (str)."""
+
+grant_revoked = _signals.signal("idsync-grant-revoked")
+"""A token was revoked or replayed, which ended its grant. Arguments: `subject`, `client_id`,
+`reason` (str).
+"""
