@@ -1,0 +1,147 @@
+"""Rules of registering a client application."""
+
+from dataclasses import replace
+
+import pytest
+
+from idsync.applications.application import Application, check_registration, is_client_id
+from idsync.errors import InvalidValue
+
+SOUND = Application(
+    client_id="app_1",
+    name="Demo",
+    secret_digest="0" * 64,
+    redirect_uris=("https://app.example/callback",),
+    post_logout_redirect_uris=(),
+    scopes=("openid", "profile"),
+    first_party=False,
+    accounts=False,
+    service_tag=None,
+    id_token_algorithm="RS256",
+    active=True,
+    created_at=0,
+)
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "https://app.example/callback",
+        "https://app.example/callback/?tenant=1&x=%20",
+        "https://app.example:8443/",
+        "http://127.0.0.1:5000/callback",
+        "http://localhost/callback",
+        "http://[::1]:8000/callback",
+        "org.example.app:/callback",
+        "org.example.app://callback",
+        "https://[2001:db8::1]/callback",
+    ],
+)
+def test_a_sound_address_is_registered(uri: str) -> None:
+    """https, loopback http and private-use schemes with a dot are accepted."""
+    check_registration(replace(SOUND, redirect_uris=(uri,)))
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "",
+        "/callback",
+        "app.example/callback",
+        "//app.example/callback",
+        "http://app.example/callback",
+        "http://127.0.0.1.evil.example/",
+        "http://localhost.evil.example/",
+        "https://app.example/callback#fragment",
+        "https://app.example/callback#",
+        "https://user@app.example/callback",
+        "https://app.example/call back",
+        "https://app.example/\r\nLocation: https://evil.example",
+        "https://app.example/\0",
+        "https://кот.example/",
+        'https://app.example/"onload',
+        "https://app.example\\@evil.example/",
+        "https://",
+        "https:///callback",
+        "https://app.example:port/",
+        "https://[::1/",
+        "javascript:alert(1)",
+        "data:text/html,x",
+        "vbscript.x:y z",
+        "myapp:/callback",
+        "file:///etc/passwd",
+        "https://app.example/" + "a" * 2000,
+    ],
+)
+@pytest.mark.parametrize("field", ["redirect_uris", "post_logout_redirect_uris"])
+def test_an_unsafe_address_is_refused(uri: str, field: str) -> None:
+    """Anything a code or a person should not be sent to is refused, naming the field."""
+    with pytest.raises(InvalidValue, match=field[:-1]):
+        check_registration(replace(SOUND, **{field: (uri,)}))
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"name": " "}, "name"),
+        ({"name": "x" * 201}, "name"),
+        ({"name": "a\nb"}, "name"),
+        ({"redirect_uris": ()}, "redirect_uri"),
+        ({"scopes": ("openid", "accounts")}, "scope"),
+        ({"scopes": ("openid", "phone")}, "scope"),
+        ({"id_token_algorithm": "none"}, "id_token_alg"),
+        ({"service_tag": "e\u0301"}, "service_tag"),
+        ({"service_tag": "x" * 65}, "service_tag"),
+        ({"service_tag": "a\tb"}, "service_tag"),
+        ({"secret_digest": None, "accounts": True}, "accounts"),
+        (
+            {
+                "secret_digest": None,
+                "first_party": True,
+                "redirect_uris": ("org.example.app:/callback",),
+            },
+            "first_party",
+        ),
+        (
+            {
+                "secret_digest": None,
+                "first_party": True,
+                "redirect_uris": ("http://127.0.0.1/callback",),
+            },
+            "first_party",
+        ),
+    ],
+)
+def test_a_registration_that_is_unsafe_or_cannot_work_is_refused(
+    change: dict[str, object], field: str
+) -> None:
+    """The refusal names the field."""
+    with pytest.raises(InvalidValue) as refused:
+        check_registration(replace(SOUND, **change))  # type: ignore[arg-type]
+    assert refused.value.field == field
+
+
+def test_a_service_without_sign_in_needs_no_address() -> None:
+    """An application that only synchronizes accounts has no return address."""
+    check_registration(replace(SOUND, redirect_uris=(), accounts=True))
+
+
+def test_scopes_that_were_not_granted_are_dropped_and_openid_is_added() -> None:
+    """The contract: `openid` always, ungranted ones silently dropped, in a fixed order."""
+    assert SOUND.allowed_scopes("") == ("openid",)
+    assert SOUND.allowed_scopes("email profile accounts nonsense") == ("openid", "profile")
+    assert SOUND.allowed_scopes("profile  openid profile") == ("openid", "profile")
+
+
+def test_a_service_tag_decides_who_is_admitted() -> None:
+    """Without a tag everybody is; with one only its holders."""
+    assert SOUND.admits(frozenset())
+    tagged = replace(SOUND, service_tag="wiki")
+    assert tagged.admits(frozenset({"wiki", "mail"}))
+    assert not tagged.admits(frozenset({"Wiki"}))
+
+
+@pytest.mark.parametrize("text", ["", "a b", "a\0", "é", "a" * 65, "a/b", "a\n"])
+def test_what_is_no_client_id_never_reaches_the_database(text: str) -> None:
+    """Only unreserved characters, 1 to 64."""
+    assert not is_client_id(text)
