@@ -1,0 +1,278 @@
+"""The Directory: how accounts are found, made, changed and erased, whoever asks.
+
+Works inside the caller's transaction and never commits, so that a host's own changes and ours
+succeed or fail together. Every change locks the account's rows first (the host's, then ours), so
+two changes of one account follow one another and both hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from sqlalchemy import Table, exists, select
+from sqlalchemy.exc import IntegrityError
+
+from idsync.accounts.change import UNSET, Change, change_disabled, protect_administrator
+from idsync.accounts.lookup import Lookup
+from idsync.accounts.passwords import AccountPasswords
+from idsync.accounts.record import (
+    AccountModels,
+    AccountRecord,
+    new_record,
+)
+from idsync.accounts.rules import (
+    LONGEST_EMAIL,
+    checked_email,
+    checked_name,
+    checked_phone,
+    checked_subject,
+    checked_tags,
+    checked_text,
+    email_key,
+)
+from idsync.audit.events import Actor, Audit
+from idsync.crypto import secrets
+from idsync.database import DatabaseSession, begin_write
+from idsync.errors import InvalidValue, UnknownRecord
+
+ATTEMPTS = 3
+NewUser = Callable[[str, str | None], Any]
+
+
+class Directory(Lookup):
+    """Accounts: find, make, change, erase."""
+
+    def __init__(
+        self,
+        session: DatabaseSession,
+        models: AccountModels,
+        passwords: AccountPasswords,
+        audit: Audit,
+        new_user: NewUser,
+        erased: Table,
+    ) -> None:
+        super().__init__(session, models)
+        self._passwords = passwords
+        self._audit = audit
+        self._new_user = new_user
+        self._erased = erased
+
+    # --- make ----------------------------------------------------------------------------------
+
+    def add(
+        self,
+        *,
+        actor: Actor,
+        name: str,
+        email: str | None = None,
+        subject: str | None = None,
+        phone: str | None = None,
+        tags: Iterable[str] = (),
+        password: str | None = None,
+        verifier: str | None = None,
+        administrator: bool = False,
+    ) -> AccountRecord:
+        """Make an account.
+
+        password: the plain text; verifier: an exchange hash instead. Raises InvalidValue naming the
+        field; a taken e-mail, phone number or id is one of them.
+        """
+        begin_write(self._session, self._models.table)
+        name = checked_name(name)
+        email = None if email is None else checked_email(email)
+        phone = None if phone is None else checked_phone(phone)
+        tags = checked_tags("tags", tags)
+        if subject is not None and self._subject_taken(checked_subject(subject)):
+            raise InvalidValue("id", "taken by another account")
+        self._refuse_taken(email=email, phone=phone)
+        user = self._new_user(name, email)
+        record = new_record(self._models, user, legacy_password=False)
+        record.subject = subject or record.subject
+        record.email_key = None if email is None else email_key(email)
+        record.phone = phone
+        record.tags = tags
+        record.administrator = administrator
+        if password is not None:
+            self._passwords.write(record, password)
+        elif verifier is not None:
+            self._passwords.write_exchange(record, verifier)
+        self._session.add_all([user, record])
+        self._flush()
+        self._audit.record("account created", actor, subject=record.subject, tags=tags)
+        return record
+
+    def create_or_attach(
+        self,
+        *,
+        actor: Actor,
+        name: str,
+        email: str | None,
+        verifier: str | None,
+        tags: Iterable[str],
+        subject: str | None = None,
+    ) -> tuple[AccountRecord, bool]:
+        """Make an account, or give the one with this e-mail the tags; True where it existed.
+
+        An existing account keeps its password, its name and its id. What is wrong is refused for
+        an existing account too: a plain password above all.
+        """
+        tags = checked_tags("tags", tags)
+        name = checked_name(name)
+        if email is not None:
+            checked_text("email", email, longest=LONGEST_EMAIL)  # its syntax only where it is new
+        if verifier is not None:
+            verifier = self._passwords.checked_exchange(verifier)
+        if subject is not None:
+            checked_subject(subject)
+        begin_write(self._session, self._models.table)
+        for _ in range(2):
+            existing = None if email is None else self._locked_by_email(email)
+            if existing is not None:
+                existing.tags = sorted({*existing.tags, *tags})
+                self._session.flush()
+                self._audit.record("account attached", actor, subject=existing.subject, tags=tags)
+                return existing, True
+            try:
+                with self._session.begin_nested():
+                    made = self.add(
+                        actor=actor,
+                        name=name,
+                        email=email,
+                        subject=subject,
+                        tags=tags,
+                        verifier=verifier,
+                    )
+                return made, False
+            except InvalidValue as error:
+                # Somebody made the same person between our look and our insert: look again.
+                if error.field != "email" or email is None or not self.is_taken(email=email):
+                    raise
+        raise InvalidValue("email", "taken by another account")
+
+    # --- change --------------------------------------------------------------------------------
+
+    def change(self, subject: str, change: Change, *, actor: Actor) -> AccountRecord:
+        """Change an account, all of it or nothing.
+
+        A service may not touch password, e-mail or disabled of an administrator, nor enable what
+        an administrator disabled. Raises UnknownRecord or InvalidValue.
+        """
+        record = self.record(subject)
+        if actor.kind == "service":
+            protect_administrator(record, change)
+        both = {*checked_tags("tags_add", change.tags_add)} & {
+            *checked_tags("tags_remove", change.tags_remove)
+        }
+        if both:
+            raise InvalidValue("tags_add", f"{sorted(both)[0]!r} is to be removed as well")
+        if change.name is not UNSET:
+            record.user.name = checked_name(change.name)
+        if change.email is not UNSET:
+            self._change_email(record, change.email)
+        if change.phone is not UNSET:
+            self._change_phone(record, change.phone)
+        if change.administrator is not UNSET:
+            record.administrator = change.administrator
+        self._change_password(record, change)
+        tags = {*record.tags, *checked_tags("tags_add", change.tags_add)}
+        tags -= {*checked_tags("tags_remove", change.tags_remove)}
+        if tags != {*record.tags}:
+            record.tags = sorted(tags)
+        if change.disabled is not UNSET:
+            change_disabled(record, change.disabled, actor)
+        self._flush()
+        self._audit.record("account changed", actor, subject=subject, fields=change.names())
+        return record
+
+    def sign_out_everywhere(self, subject: str, *, actor: Actor) -> None:
+        """End every session and grant of an account."""
+        self.record(subject).epoch = secrets.new_epoch()
+        self._flush()
+        self._audit.record("signed out everywhere", actor, subject=subject)
+
+    def erase(self, subject: str, *, actor: Actor) -> None:
+        """Erase an account and the host's user; the id stays taken, consumers hear of it."""
+        record = self.record(subject)
+        if actor.kind == "service":
+            raise InvalidValue("id", "an account is erased by an administrator only")
+        self._audit.record("account erased", actor, subject=subject)
+        self._session.delete(record.user)
+        self._flush()
+
+    def record(self, subject: str) -> AccountRecord:
+        """The companion row with this subject, locked and as it is now. Raises UnknownRecord."""
+        record = self._locked(self._models.table.c.subject == subject)
+        if record is None:
+            raise UnknownRecord(f"No account has the id {subject!r}.")
+        return record
+
+    # --- details -------------------------------------------------------------------------------
+
+    def _change_email(self, record: AccountRecord, email: str | None) -> None:
+        if email is None:
+            record.user.email = None
+            return
+        if email == record.user.email:
+            return
+        email = checked_email(email)
+        if email_key(email) != record.email_key:
+            self._refuse_taken(email=email)
+        record.user.email = email
+
+    def _change_phone(self, record: AccountRecord, phone: str | None) -> None:
+        phone = None if phone is None else checked_phone(phone)
+        if phone != record.phone:
+            self._refuse_taken(phone=phone)
+        record.phone = phone
+
+    def _change_password(self, record: AccountRecord, change: Change) -> None:
+        if change.verifier is not UNSET:
+            if change.verifier is None:
+                self._passwords.write_verifier(record, None)
+            else:
+                self._passwords.write_exchange(record, change.verifier)
+        elif change.password is not UNSET:
+            if change.password is None:
+                self._passwords.write_verifier(record, None)
+            else:
+                self._passwords.write(record, change.password)
+
+    def _locked(self, condition: Any) -> AccountRecord | None:
+        """The companion row a condition names, locked after the host's own row, and fresh."""
+        begin_write(self._session, self._models.table)
+        user, record = self._models.user_class, self._models.record_class
+        row = self._session.execute(
+            select(user, record)
+            .join_from(user, record, record.account_key == self._models.user_key)
+            .where(condition)
+            # FOR NO KEY UPDATE: what only refers to the rows, as every stamp does, need not wait.
+            .with_for_update(key_share=True)
+            .execution_options(populate_existing=True)
+        ).first()
+        return None if row is None else row[1]
+
+    def _locked_by_email(self, email: str) -> AccountRecord | None:
+        return self._locked(self._models.table.c.email_key == email_key(email))
+
+    def _flush(self) -> None:
+        """Flush, and say which value another transaction took in the meantime."""
+        try:
+            self._session.flush()
+        except IntegrityError as error:
+            message = str(error.orig).partition("\n")[0]  # the next line has the value, any text
+            for column, field in (("email", "email"), ("phone", "phone"), ("subject", "id")):
+                if column in message:
+                    raise InvalidValue(field, "taken by another account") from None
+            raise
+
+    def _refuse_taken(self, *, email: str | None = None, phone: str | None = None) -> None:
+        if email is not None and self.is_taken(email=email):
+            raise InvalidValue("email", "taken by another account")
+        if phone is not None and self.is_taken(phone=phone):
+            raise InvalidValue("phone", "taken by another account")
+
+    def _subject_taken(self, subject: str) -> bool:
+        here = exists().where(self._models.table.c.subject == subject)
+        erased = exists().where(self._erased.c.subject == subject)
+        return bool(self._session.connection().execute(select(here | erased)).scalar())

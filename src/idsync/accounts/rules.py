@@ -1,0 +1,102 @@
+"""What an account's values may be: names, e-mail addresses, ids and tags. Plain functions."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+
+from email_validator import EmailNotValidError, validate_email
+
+from idsync.errors import InvalidValue
+
+LONGEST_NAME = 200
+LONGEST_TAG = 64
+LONGEST_EMAIL = 254
+"""Characters (RFC 5321 §4.5.3.1.3, less the angle brackets)."""
+
+_SUBJECT = re.compile(r"[A-Za-z0-9._~-]{1,64}")
+_INSIDE_DOMAINS = (".local", ".test", ".localhost")
+_PUBLIC_SUFFIX = ".example.org"
+
+_PHONE = re.compile(r"\+[1-9][0-9]{6,14}")
+
+# Invisible characters that turn text around or hide in it (Unicode UAX #9 and TR #36).
+_DIRECTION_CONTROLS = frozenset("\u061c\u200b\u200e\u200f\u2060\ufeff") | {
+    chr(code) for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))
+}
+
+
+def email_key(email: str) -> str:
+    """The form in which e-mail addresses are compared: without case, canonically composed."""
+    return unicodedata.normalize("NFKC", email.strip()).casefold()
+
+
+def checked_email(email: str) -> str:
+    """A new e-mail address in the form it is stored. Raises InvalidValue.
+
+    Only the syntax is checked. Names under `.local`, `.test` and `.localhost` pass, because
+    directories inside a company use them; email-validator would refuse them as undeliverable.
+    """
+    checked_text("email", email, longest=LONGEST_EMAIL)
+    stripped = email.strip()
+    inside = stripped.lower().endswith(_INSIDE_DOMAINS)
+    try:
+        validated = validate_email(
+            stripped + _PUBLIC_SUFFIX if inside else stripped, check_deliverability=False
+        )
+    except EmailNotValidError as error:
+        raise InvalidValue("email", f"not an e-mail address: {error}") from None
+    return validated.normalized.removesuffix(_PUBLIC_SUFFIX if inside else "")
+
+
+def checked_name(name: str) -> str:
+    """A person's name in the form it is stored. Raises InvalidValue."""
+    return checked_text("name", name.strip(), longest=LONGEST_NAME)
+
+
+def checked_subject(subject: str) -> str:
+    """An identifier a caller brings along. Raises InvalidValue."""
+    if not _SUBJECT.fullmatch(subject):
+        raise InvalidValue("id", "1 to 64 characters, each a letter, a digit or one of . _ ~ -")
+    return subject
+
+
+def checked_phone(phone: str) -> str:
+    """A phone number in E.164 form (+, country code, up to 15 digits). Raises InvalidValue."""
+    digits = re.sub(r"[ ().-]", "", phone)
+    if not _PHONE.fullmatch(digits):
+        raise InvalidValue("phone", "international form is needed, such as +4930123456")
+    return digits
+
+
+def checked_tags(field: str, tags: Iterable[str]) -> list[str]:
+    """Tags in the form they are stored: composed (NFC), sorted, each once. Raises InvalidValue."""
+    return sorted({_checked_tag(field, tag) for tag in tags})
+
+
+def _checked_tag(field: str, tag: str) -> str:
+    composed = checked_text(field, tag, longest=LONGEST_TAG)
+    if composed != composed.strip():
+        raise InvalidValue(field, f"{tag!r} begins or ends with a space")
+    return composed
+
+
+def checked_text(field: str, text: str, *, longest: int) -> str:
+    """Text of 1 to `longest` characters without control or hidden ones, composed (NFC)."""
+    composed = unicodedata.normalize("NFC", text)
+    if not composed:
+        raise InvalidValue(field, "must not be empty")
+    if len(composed) > longest:
+        raise InvalidValue(field, f"longer than {longest} characters")
+    for character in composed:
+        if unicodedata.category(character) in ("Cc", "Cs", "Co", "Cn", "Zl", "Zp") or (
+            character in _DIRECTION_CONTROLS
+        ):
+            raise InvalidValue(field, f"has an invisible character (U+{ord(character):04X})")
+    return composed
+
+
+def roles_of(tags: Iterable[str], role_map: Mapping[str, str]) -> list[str]:
+    """The roles an account's tags give, sorted."""
+    return sorted({role_map[tag] for tag in tags if tag in role_map})
