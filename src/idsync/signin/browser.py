@@ -1,0 +1,220 @@
+"""The tie between a browser, its session row and Flask-Login.
+
+The Flask session cookie holds the row's id under `_idsync_session`. A row begins with every
+Flask-Login login, whoever calls `login_user`, and is followed by `user_logged_out`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+import flask_login
+from flask import Flask, current_app, g, request, session
+from sqlalchemy import select, true
+from werkzeug.datastructures import ImmutableMultiDict
+
+from idsync import signals
+from idsync.accounts.directory import Directory
+from idsync.accounts.passwords import Verified
+from idsync.accounts.record import AccountModels, AccountRecord
+from idsync.database import DatabaseSession
+from idsync.signin.sessions import Sessions, SignedIn
+
+COOKIE_FIELD = "_idsync_session"
+PREVIOUS_FIELD = "_idsync_previous"
+"""The session that was set aside to ask somebody to sign in again."""
+
+
+class SessionGrants(Protocol):
+    """What applications got through a session; never commits."""
+
+    def end_session(self, session_id: bytes) -> None:
+        """End its grants, but for those with offline_access."""
+
+    def change_session(self, previous: bytes, new: bytes, account_key: Any) -> None:
+        """Another sign-in at the same browser: end other people's grants, take over one's own."""
+
+
+class BrowserSessions:
+    """Signs browsers in and out."""
+
+    def __init__(
+        self,
+        db_session: DatabaseSession,
+        models: AccountModels,
+        directory: Directory,
+        sessions: Sessions,
+        grants: SessionGrants,
+    ) -> None:
+        self._db_session = db_session
+        self._models = models
+        self._directory = directory
+        self._sessions = sessions
+        self._grants = grants
+
+    def connect(self, app: Flask) -> None:
+        """Follow the logins and logouts of this application's Flask-Login."""
+        flask_login.user_logged_in.connect(self._on_login, app)
+        flask_login.user_logged_out.connect(self._on_logout, app)
+        # The receivers are bound methods: blinker holds them weakly, the parts hold them for good.
+        app.before_request_funcs.setdefault(None, []).insert(0, _drop_odd_remember_cookie)
+
+    def remember(self, verified: Verified) -> None:
+        """Note, for this request, the epoch that was read together with a right password."""
+        g.idsync_verified = verified
+
+    def renew(self, record: AccountRecord) -> None:
+        """After a new password, let what was verified in this request stand for the new epoch."""
+        verified: Verified | None = g.get("idsync_verified")
+        if verified is not None and verified.account_key == record.account_key:
+            self.remember(Verified(record.account_key, record.epoch))
+
+    def sign_in(
+        self, user: Any, amr: Iterable[str], *, epoch: bytes | None = None, remember: bool = False
+    ) -> bool:
+        """Sign `user` in at this browser.
+
+        `epoch` is the one read with the credential, when that was in an earlier request. False for
+        a disabled account, where the epoch has changed since, and where Flask-Login refuses.
+        """
+        record = self._directory.ensure_record(user)
+        if epoch is not None:
+            self.remember(Verified(record.account_key, epoch))
+        if record.disabled or self._epoch_of(record) != record.epoch:
+            return False
+        g.idsync_amr = tuple(amr)
+        try:
+            return bool(flask_login.login_user(user, remember=remember))
+        finally:
+            g.pop("idsync_amr", None)
+
+    def sign_out(self) -> None:
+        """Sign this browser out; the row ends through Flask-Login's signal."""
+        flask_login.logout_user()
+
+    def set_aside(self) -> None:
+        """End this browser's session because the person is to sign in again.
+
+        Its grants live on, unless it is somebody else who signs in then.
+        """
+        session_id = _cookie_id()
+        g.idsync_setting_aside = True
+        flask_login.logout_user()
+        if session_id is not None:
+            session[PREVIOUS_FIELD] = session_id.hex()
+
+    def current(self) -> SignedIn | None:
+        """Who is signed in at this browser, in the eyes of idsync and of Flask-Login alike."""
+        session_id = _cookie_id()
+        if session_id is None:
+            return None
+        signed_in = self._sessions.find(session_id)
+        user = flask_login.current_user
+        if signed_in is None or not user.is_authenticated:
+            return None
+        if self._models.key_of(user) != signed_in.account.key:
+            return None
+        return signed_in
+
+    def load_user(self, user_id: str) -> Any | None:
+        """The user Flask-Login kept, unless the epoch, the session or the account has ended.
+
+        A cookie that names a session needs its row, living; one without (Flask-Login's remember
+        cookie) the epoch only. One statement.
+        """
+        epoch, dot, text = user_id.partition(".")
+        key = self._key_from(text)
+        if not dot or key is None:
+            return None
+        session_id = _cookie_id()
+        record, account = self._models.record_class, self._models.table.c
+        row = self._sessions.is_live(session_id) if session_id is not None else true()
+        return self._db_session.scalars(
+            select(self._models.user_class)
+            .join(record, account.account_key == self._models.user_key)
+            .where(
+                self._models.user_key == key,
+                account.epoch == _bytes(epoch),
+                account.disabled_by.is_(None),
+                row,
+            )
+        ).first()
+
+    def _key_from(self, text: str) -> Any | None:
+        """The host's key from its text: whatever Python type its column has."""
+        try:
+            python_type = self._models.user_key.type.python_type
+        except NotImplementedError:
+            python_type = str
+        try:
+            return python_type(text)
+        except (TypeError, ValueError):
+            return None
+
+    def _on_login(self, app: Flask, user: Any, **_: Any) -> None:
+        # Flask-Login hands over its proxy's target; the record may have to be made first.
+        record = self._directory.ensure_record(user)
+        epoch = self._epoch_of(record)
+        verified = g.pop("idsync_verified", None)
+        amr: tuple[str, ...] = g.get("idsync_amr", ("pwd",) if verified else ())
+        session_id = self._sessions.begin(record.account_key, epoch, amr)
+        for previous in (_cookie_id(), _bytes(session.pop(PREVIOUS_FIELD, None))):
+            if previous:
+                self._sessions.end(previous)
+                self._grants.change_session(previous, session_id, record.account_key)
+        self._db_session.commit()
+        session[COOKIE_FIELD] = session_id.hex()
+        session["_user_id"] = f"{epoch.hex()}.{record.account_key}"
+        signals.signed_in.send(app, subject=record.subject, amr=amr)
+
+    def _epoch_of(self, record: AccountRecord) -> bytes:
+        """The epoch read with the password just verified in this request, else the current one."""
+        verified: Verified | None = g.get("idsync_verified")
+        if verified is not None and verified.account_key == record.account_key:
+            return verified.epoch
+        return record.epoch
+
+    def verified_epoch(self) -> bytes | None:
+        """The epoch of the password verified in this request, to be carried to a later one."""
+        verified: Verified | None = g.get("idsync_verified")
+        return None if verified is None else verified.epoch
+
+    def _on_logout(self, app: Flask, user: Any, **_: Any) -> None:
+        session_id = _cookie_id()
+        session.pop(COOKIE_FIELD, None)
+        signed_in = None
+        if session_id is not None:
+            signed_in = self._sessions.find(session_id)
+            self._sessions.end(session_id)
+        setting_aside = g.pop("idsync_setting_aside", False)
+        if not setting_aside:
+            for ended in (session_id, _bytes(session.pop(PREVIOUS_FIELD, None))):
+                if ended:
+                    self._grants.end_session(ended)
+        self._db_session.commit()
+        if signed_in is not None and not setting_aside:
+            signals.signed_out.send(app, subject=signed_in.account.subject)
+
+
+def _drop_odd_remember_cookie() -> None:
+    """Flask-Login 0.6.3 fails with a TypeError on a remember cookie that is not ASCII."""
+    name = current_app.config.get("REMEMBER_COOKIE_NAME", flask_login.COOKIE_NAME)
+    if not request.cookies.get(name, "").isascii():
+        kept = [
+            (other, value) for other, value in request.cookies.items(multi=True) if other != name
+        ]
+        request.cookies = ImmutableMultiDict(kept)
+
+
+def _cookie_id() -> bytes | None:
+    session_id = _bytes(session.get(COOKIE_FIELD))
+    return session_id if len(session_id) == 16 else None
+
+
+def _bytes(text: object) -> bytes:
+    """Bytes from hex, the form every kind of session storage can keep; none for anything else."""
+    try:
+        return bytes.fromhex(text) if isinstance(text, str) else b""
+    except ValueError:
+        return b""
