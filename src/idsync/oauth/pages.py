@@ -1,0 +1,111 @@
+"""The library's own pages: consent and errors. A host overrides the templates by their names.
+
+Templates live under `idsync/`; they extend `idsync/base.html`, which a host usually replaces by a
+file that extends its own base template.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlsplit
+
+from flask import Blueprint, Response, current_app, render_template, url_for
+
+from idsync.accounts.record import Account
+from idsync.applications.application import Application
+from idsync.oauth.errors import PageError
+from idsync.oauth.request import AuthorizationRequest
+
+# No `form-action`: Chromium applies it to the whole redirect chain behind a form, and the consent
+# form's answer leads to the application.
+CONTENT_SECURITY_POLICY = (
+    "default-src 'none'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
+    "base-uri 'none'; frame-ancestors 'none'"
+)
+
+
+def N_(text: str) -> str:  # noqa: N802 - the customary name of a gettext marker
+    """Mark a text for translation where it is translated later."""
+    return text
+
+
+SCOPE_TEXTS = {
+    "openid": N_("Know that it is you"),
+    "profile": N_("See your name and your roles"),
+    "email": N_("See your e-mail address"),
+    "offline_access": N_("Stay signed in while you are away"),
+}
+
+
+class Pages:
+    """Renders the library's pages."""
+
+    def __init__(self, home_endpoint: str) -> None:
+        self._home_endpoint = home_endpoint
+
+    def consent(
+        self,
+        *,
+        application: Application,
+        account: Account,
+        authorization: AuthorizationRequest | None,
+        pending: str,
+    ) -> Response:
+        """The consent page: who asks, for whom, and for what."""
+        assert authorization is not None  # noqa: S101 - only asked after the checks
+        return page(
+            200,
+            "idsync/consent.html",
+            application=application,
+            destination=_destination(authorization.redirect_uri),
+            account=account,
+            rights=[SCOPE_TEXTS[scope] for scope in authorization.scopes],
+            pending=pending,
+        )
+
+    def logout(self, *, account: Account, hidden: dict[str, str], confirm: str) -> Response:
+        """The question whether to sign out, where an application asks without proof."""
+        return page(
+            200,
+            "idsync/logout.html",
+            account=account,
+            hidden=hidden,
+            confirm=confirm,
+            home=self._home(),
+        )
+
+    def error(self, error: PageError) -> Response:
+        """The error page."""
+        return page(error.status, "idsync/error.html", error=error, home=self._home())
+
+    def _home(self) -> str | None:
+        return url_for(self._home_endpoint) if self._home_endpoint else None
+
+
+def page(status: int, template: str, **context: Any) -> Response:
+    """A rendered page with the headers every page of ours has."""
+    response = Response(render_template(template, **context), status, mimetype="text/html")
+    response.headers["Cache-Control"] = "no-store"
+    response.headers["Content-Security-Policy"] = CONTENT_SECURITY_POLICY
+    response.headers["Referrer-Policy"] = "same-origin"
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    response.headers["X-Frame-Options"] = "DENY"
+    return response
+
+
+def provide_translation(blueprint: Blueprint) -> None:
+    """Give the library's templates `_` where the host has none: then they are in English."""
+
+    @blueprint.context_processor
+    def translation() -> dict[str, Any]:
+        return {} if "_" in current_app.jinja_env.globals else {"_": _untranslated}
+
+
+def _untranslated(text: str, **values: Any) -> str:
+    return text % values if values else text
+
+
+def _destination(redirect_uri: str) -> str:
+    """What a person can recognise of the address they are sent to: its host, else its scheme."""
+    parts = urlsplit(redirect_uri)
+    return parts.hostname or parts.scheme
