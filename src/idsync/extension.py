@@ -1,0 +1,211 @@
+"""IdSync: the one place where the parts meet a Flask application.
+
+    db = SQLAlchemy()
+    class User(UserMixin, db.Model): ...
+    identity = IdSync(db, account=User)      # tables join db.metadata, Flask-Migrate sees them
+    identity.init_app(app)                   # settings, addresses, commands
+
+The object holds tables only. What belongs to an application lives in `app.extensions["idsync"]`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from typing import Any
+
+from flask import Flask, current_app
+from flask_sqlalchemy import SQLAlchemy
+from werkzeug.local import LocalProxy
+from werkzeug.wrappers import Response
+
+from idsync.accounts.directory import Directory, NewUser
+from idsync.accounts.passwords import LegacyCheck
+from idsync.accounts.revision import Revisions
+from idsync.assembly import Parts, assemble, define_tables
+from idsync.audit.events import Actor
+from idsync.cli import commands
+from idsync.errors import ConfigurationError
+from idsync.mounting import at_first_request, check_keys, mount
+from idsync.oauth.connected import ConnectedApplication
+from idsync.settings import Settings
+from idsync.signin.sessions import SignedIn
+
+EXTENSION = "idsync"
+
+
+class IdSync:
+    """Makes a Flask site an identity provider.
+
+    db: the site's Flask-SQLAlchemy object. account: its mapped user class, with the attributes
+    `name` and `email` and a primary key of one column. legacy_check: called as
+    `legacy_check(user, password)` for people whose password hash is still the site's own; asked
+    until it first says yes, then idsync keeps the password. new_user: called as
+    `new_user(name, email)` to make a user of the site's class, where `account(name=…, email=…)`
+    is not enough.
+
+    Raises ConfigurationError when the class cannot be used.
+    """
+
+    def __init__(
+        self,
+        db: SQLAlchemy,
+        *,
+        account: type[Any],
+        legacy_check: LegacyCheck | None = None,
+        new_user: NewUser | None = None,
+    ) -> None:
+        self._db = db
+        self._legacy_check = legacy_check
+        self._new_user = new_user or (lambda name, email: account(name=name, email=email))
+        self._tables = define_tables(db, account)
+        self._revisions = Revisions(
+            self._tables.models,
+            self._tables.directory,
+            self._tables.erased,
+            owned=(self._tables.session, self._tables.grant, self._tables.consent),
+            legacy_passwords=legacy_check is not None,
+        )
+        self._revisions.follow(db.session)
+
+    def init_app(self, app: Flask) -> None:
+        """Read the settings, add the addresses and the `flask idsync` commands.
+
+        Raises ConfigurationError where a setting is missing or wrong, or an address is taken.
+        """
+        if EXTENSION in app.extensions:
+            raise ConfigurationError("IdSync.init_app was called twice for this application.")
+        settings = Settings.from_config(app.config, lenient=app.debug or app.testing)
+        parts, blueprints = assemble(
+            settings,
+            self._db,
+            self._tables,
+            self._revisions,
+            self._legacy_check,
+            self._new_user,
+        )
+        mount(app, blueprints, settings)
+        app.extensions[EXTENSION] = parts
+        parts.browser.connect(app)
+        app.cli.add_command(commands())
+        at_first_request(app, settings)
+        check_keys(app, self._db, parts.sealing_keys.check)
+        # At DEBUG, Authlib logs whole tokens.
+        logging.getLogger("authlib").setLevel(logging.INFO)
+
+    # --- for the host's own views --------------------------------------------------------------
+
+    @property
+    def directory(self) -> Directory:
+        """The accounts of the current application."""
+        return _parts().directory
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of the current application."""
+        return _parts().settings
+
+    def find_user(self, email: str) -> Any | None:
+        """The site's user with this e-mail address, compared without case."""
+        return self.directory.user_by_email(email)
+
+    def check_password(self, user: Any | None, plain: str) -> bool:
+        """Whether `plain` is the user's password; False for a disabled account.
+
+        Pass None for an unknown person: it takes the same time. The sign-in that follows in this
+        request is bound to the password just checked.
+        """
+        verified = _parts().passwords.verify(_unwrapped(user), plain, self.directory.ensure_record)
+        if verified is None:
+            return False
+        _parts().browser.remember(verified)
+        return True
+
+    def verified_epoch(self) -> bytes | None:
+        """What a second step in a later request hands to `sign_in`: None without a right password.
+
+        Keep it in the session meanwhile; a password changed between the steps then ends them.
+        """
+        return _parts().browser.verified_epoch()
+
+    def set_password(self, user: Any, plain: str) -> None:
+        """Give a user a new password; ends every session and grant they have.
+
+        The caller commits. A person who changed their own password is signed in again with
+        `sign_in`, after the commit.
+        """
+        record = self.directory.ensure_record(_unwrapped(user))
+        record = self.directory.record(record.subject)  # locked, after the site's own row
+        _parts().passwords.write(record, plain)
+        _parts().browser.renew(record)
+
+    def sign_in(
+        self,
+        user: Any,
+        *,
+        amr: Iterable[str] = ("pwd",),
+        epoch: bytes | None = None,
+        remember: bool = False,
+    ) -> bool:
+        """Sign a user in at this browser and commit.
+
+        amr: how they proved who they are (RFC 8176); with "mfa" when by more than one factor.
+        epoch: `verified_epoch` of the earlier request in which the password was checked. False for
+        a disabled account, where a password was changed since, and where Flask-Login refuses.
+        """
+        return _parts().browser.sign_in(_unwrapped(user), amr, epoch=epoch, remember=remember)
+
+    def sign_out(self, next: str = "") -> Response:
+        """Sign this browser out and commit; the answer leads to `next` or to the sign-in page.
+
+        `next` is followed only to the host of a registered address of an active application.
+        """
+        return _parts().logout.sign_out_to(next)
+
+    def connected_applications(self, user: Any) -> list[ConnectedApplication]:
+        """The applications a user has connected, by name."""
+        parts = _parts()
+        return parts.connections.of(parts.models.key_of(_unwrapped(user)))
+
+    def disconnect(self, user: Any, client_id: str) -> None:
+        """Take an application's rights back: its grants end, consent is forgotten. Commits."""
+        parts = _parts()
+        record = parts.directory.ensure_record(_unwrapped(user))
+        subject = record.subject
+        parts.connections.disconnect(
+            record.account_key,
+            client_id,
+            lambda: parts.audit.record(
+                "application disconnected",
+                Actor("person", subject),
+                subject=subject,
+                client_id=client_id,
+            ),
+        )
+
+    def signed_in(self) -> SignedIn | None:
+        """Who is signed in at this browser, how and when; None for nobody."""
+        return _parts().browser.current()
+
+    def load_account(self, user_id: str) -> Any | None:
+        """Flask-Login's user loader: `login_manager.user_loader(identity.load_account)`."""
+        return _parts().browser.load_user(user_id)
+
+    def touch(self, keys: Iterable[Any]) -> None:
+        """Tell the directory which accounts (by the site's primary keys) raw SQL has changed.
+
+        Belongs into the same transaction; needed for name and e-mail only.
+        """
+        self._revisions.touch(self._db.session, keys)
+
+
+def _parts() -> Parts:
+    parts: Parts | None = current_app.extensions.get(EXTENSION)
+    if parts is None:
+        raise ConfigurationError("Call identity.init_app(app) first.")
+    return parts
+
+
+def _unwrapped(user: Any) -> Any:
+    """The user behind Flask-Login's `current_user`, which cannot be signed in itself."""
+    return user._get_current_object() if isinstance(user, LocalProxy) else user
