@@ -1,0 +1,67 @@
+"""The reference identity service: a complete deployment of idsync.
+
+Thin on purpose: settings, views, forms, templates and wiring. Every rule lives in `idsync`, of
+which only public names are imported. Start with `create_app`, then `models.py` (the tables) and
+`signing_in.py` (the one page of substance).
+
+    flask --app host_app db upgrade
+    gunicorn 'host_app:create_app()'
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from flask import Flask
+from flask_bootstrap import Bootstrap5
+from flask_login import LoginManager
+from flask_migrate import Migrate
+from werkzeug.middleware.proxy_fix import ProxyFix
+
+from host_app import connected, database, errors, headers, language, signing_in, start
+from host_app.configuration import configure
+from host_app.models import db, identity
+
+__all__ = ["create_app"]
+
+
+def create_app(config: Mapping[str, Any] | None = None) -> Flask:
+    """Make the service.
+
+    Settings come from `host_app.configuration`'s defaults, then from the environment (`FLASK_` and
+    the name), then from `config`. Raises idsync.ConfigurationError where one is missing or wrong.
+    """
+    given = dict(config or {})
+    # The one setting that Flask wants before the others are read.
+    folder = given.get("HOST_FOLDER") or os.environ.get("FLASK_HOST_FOLDER")
+    app = Flask(__name__, instance_path=str(Path(folder).resolve()) if folder else None)
+    configure(app, given)
+
+    db.init_app(app)
+    database.prepare_connections(app)
+    Migrate(app, db, directory=str(Path(app.root_path, "migrations")), render_as_batch=True)
+
+    headers.StrictCSRFProtect(app)
+    login_manager = LoginManager()
+    login_manager.login_view = "signing_in.sign_in"
+    login_manager.login_message = None
+    login_manager.user_loader(identity.load_account)
+    # Without the context processor: it would read the user from the database in every template,
+    # the page that says the database is away included.
+    login_manager.init_app(app, add_context_processor=False)
+    identity.init_app(app)
+
+    Bootstrap5(app)
+    language.init_app(app)
+    app.register_blueprint(start.blueprint)
+    app.register_blueprint(signing_in.blueprint)
+    app.register_blueprint(connected.blueprint)
+    errors.init_app(app)
+    headers.init_app(app)
+    if app.config["HOST_PROXIES"]:
+        count = app.config["HOST_PROXIES"]
+        app.wsgi_app = ProxyFix(app.wsgi_app, x_for=count, x_proto=count, x_host=0)  # type: ignore[method-assign]
+    return app
