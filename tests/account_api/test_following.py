@@ -1,0 +1,177 @@
+"""Readers that follow while processes change accounts have what the directory has, in the end."""
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from itertools import count
+from typing import Any
+
+import pytest
+from flask import Flask
+
+import hosting
+from account_api.backups import backup_of
+from account_api.calling import counter, register, run
+from account_api.copies import CopyByEtag, CopyBySince
+from account_api.wandering import wander
+from idsync.crypto.exchange import ExchangeHash
+from races.crew import crew_of
+
+TAG = "wiki"
+Copies = list[CopyBySince | CopyByEtag]
+Change = Callable[[int], None]
+
+
+@pytest.fixture
+def settings(database_url: str) -> dict[str, Any]:
+    """One configuration for every process."""
+    return hosting.configuration(database_url)
+
+
+@pytest.fixture
+def app(settings: dict[str, Any]) -> Iterator[Flask]:
+    app = hosting.make_host(settings["SQLALCHEMY_DATABASE_URI"], **settings)
+    yield app
+    hosting.close_host(app)
+
+
+@pytest.fixture
+def copies(app: Flask) -> Copies:
+    """Three services: with `since`, with `since` and `tag`, and with an ETag only."""
+    services = [register(app, name) for name in ("All", "Wiki", "Each time")]
+    services[0].created("The first, from whom on changes are counted")
+    return [CopyBySince(services[0]), CopyBySince(services[1], TAG), CopyByEtag(services[2])]
+
+
+@contextmanager
+def following(copies: Copies) -> Iterator[None]:
+    """All of them follow until the block is over, and once more."""
+    over = threading.Event()
+
+    def follow(copy: CopyBySince | CopyByEtag) -> None:
+        last = False
+        while not last:
+            last = over.wait(0.01)
+            copy.follow()
+
+    with ThreadPoolExecutor(len(copies)) as threads:
+        followers = [threads.submit(follow, copy) for copy in copies]
+        try:
+            yield
+        finally:
+            over.set()
+        for follower in followers:
+            follower.result()
+
+
+def check(copies: Copies) -> None:
+    assert [copy.differences() for copy in copies] == [[], [], []]
+
+
+@pytest.fixture(scope="module")
+def verifiers() -> dict[str, str]:
+    """Hashes by their passwords."""
+    passwords = (f"password {number}" for number in range(4))
+    return {one: str(ExchangeHash.create(one, iterations=10_000)) for one in passwords}
+
+
+@pytest.fixture
+def by_processes(
+    app: Flask, settings: dict[str, Any], verifiers: dict[str, str]
+) -> Callable[[int], Change]:
+    """Makes changes in so many processes at once, the steps in each."""
+    client, seeds = register(app, "Changes").client, count()
+
+    def change(members: int, steps: int) -> None:
+        with crew_of(members, settings) as crew:
+            crew.together(
+                wander, *((client, next(seeds), steps, verifiers) for _ in range(members))
+            )
+
+    return lambda members: partial(change, members)
+
+
+@pytest.fixture
+def one_by_one(app: Flask, verifiers: dict[str, str]) -> Change:
+    """Makes the same changes in this process."""
+    client, seeds = register(app, "Changes").client, count()
+
+    def change(steps: int) -> None:
+        with app.app_context():
+            wander(app, client, next(seeds), steps, verifiers)
+
+    return change
+
+
+def follow_changes(copies: Copies, change: Change, steps: int) -> None:
+    with following(copies):
+        change(steps)
+    check(copies)
+    by_since, by_tag, by_etag = copies
+    assert (by_since.whole_lists, by_tag.whole_lists) == (1, 1)
+    assert by_since.changes > steps / 2
+    assert by_tag.changes > 0
+    assert by_etag.whole_lists > 1
+
+
+def follow_across_a_restored_backup(
+    app: Flask, copies: Copies, change: Change, steps: int, *, operator_says_so: bool
+) -> None:
+    """Without the command the service finds out by a cursor ahead of the counter."""
+    with following(copies):
+        change(steps)
+    with backup_of(app) as backup:
+        backed_up = counter(app)
+        with following(copies):
+            change(steps)  # all this is lost
+        check(copies)
+        assert counter(app) > backed_up
+        lists = [copy.whole_lists for copy in copies]
+        backup.restore()
+        assert counter(app) == backed_up
+        if operator_says_so:
+            run(app, "restored")
+            # Now the counter may pass what was lost before anybody asks.
+            change(2 * steps)
+        with following(copies):
+            change(2 * steps)
+        check(copies)
+        assert all(copy.whole_lists > before for copy, before in zip(copies, lists, strict=True))
+
+
+def test_copies_equal_the_directory_while_processes_change_it(
+    by_processes: Callable[[int], Change], copies: Copies
+) -> None:
+    """Whatever is changed, by services, commands and the host's own code."""
+    follow_changes(copies, by_processes(3), 40)
+
+
+@pytest.mark.parametrize("operator_says_so", [True, False], ids=["restored", "not told"])
+def test_copies_equal_the_directory_after_a_backup_was_restored(
+    app: Flask, one_by_one: Change, copies: Copies, operator_says_so: bool
+) -> None:
+    """What a copy had and the directory lost goes from the copy as well."""
+    follow_across_a_restored_backup(app, copies, one_by_one, 25, operator_says_so=operator_says_so)
+
+
+@pytest.mark.proof
+def test_copies_equal_the_directory_while_eight_processes_change_it(
+    by_processes: Callable[[int], Change], copies: Copies
+) -> None:
+    """The same for long."""
+    follow_changes(copies, by_processes(8), 1000)
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("operator_says_so", [True, False], ids=["restored", "not told"])
+def test_copies_equal_the_directory_after_eight_processes_lost_their_changes(
+    app: Flask,
+    by_processes: Callable[[int], Change],
+    copies: Copies,
+    operator_says_so: bool,
+) -> None:
+    """The same across a restored backup."""
+    change = by_processes(8)
+    follow_across_a_restored_backup(app, copies, change, 200, operator_says_so=operator_says_so)

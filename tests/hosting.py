@@ -1,0 +1,204 @@
+"""The reference host under test: an application on a test database, and what a visitor does.
+
+Nothing here needs pytest. CSRF protection stays on; the functions below send what a browser would.
+"""
+
+import html
+import json
+import re
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from flask import Flask
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+from host_app import create_app
+from host_app.models import db
+
+ISSUER = "http://localhost"  # the address that Flask's test client calls
+REDIRECT_URI = "https://app.example.org/callback"
+
+CHEAP_HASHES = {
+    "IDSYNC_PBKDF2_ITERATIONS": 10_000,
+    "IDSYNC_ARGON2_TIME_COST": 1,
+    "IDSYNC_ARGON2_MEMORY_KIB": 8,
+    "IDSYNC_ARGON2_PARALLELISM": 1,
+}
+
+
+@dataclass(frozen=True)
+class Person:
+    """An account and the password it was given."""
+
+    id: str
+    name: str
+    email: str
+    password: str
+
+
+@dataclass(frozen=True)
+class Client:
+    """A registered application as its developer knows it; a public one has no secret."""
+
+    client_id: str
+    client_secret: str | None
+    redirect_uri: str
+    scope: str
+
+    @property
+    def basic(self) -> tuple[str, str]:
+        """What the test client takes as `auth`."""
+        return self.client_id, self.client_secret or ""
+
+
+def configuration(database_url: str, **settings: Any) -> dict[str, Any]:
+    """Settings of a host on this database: new keys, and hashes that cost next to nothing."""
+    return {
+        "TESTING": True,
+        "SECRET_KEY": secrets.token_urlsafe(32),
+        "SQLALCHEMY_DATABASE_URI": database_url,
+        "IDSYNC_ISSUER": ISSUER,
+        "IDSYNC_TOKEN_KEYS": [secrets.token_urlsafe(32)],
+        "IDSYNC_SEALING_KEYS": [secrets.token_urlsafe(32)],
+        **CHEAP_HASHES,
+        **settings,
+    }
+
+
+def make_host(database_url: str, **settings: Any) -> Flask:
+    """A host with its tables made. Whoever makes one closes it with `close_host`."""
+    app = create_app(configuration(database_url, **settings))
+    with app.app_context():
+        db.create_all()
+    return app
+
+
+@contextmanager
+def host(config: Mapping[str, Any]) -> Iterator[Flask]:
+    """A host with exactly these settings and without tables, closed at the end."""
+    app = create_app(config)
+    try:
+        yield app
+    finally:
+        close_host(app)
+
+
+def close_host(app: Flask) -> None:
+    """Close the connections of a host."""
+    with app.app_context():
+        db.session.remove()
+        db.engine.dispose()
+
+
+def run(app: Flask, *args: str, input: str | None = None) -> Any:
+    """Run `flask …` and give what it printed; its JSON, decoded, with `--json`."""
+    result = app.test_cli_runner().invoke(args=args, input=input)
+    if result.exit_code != 0:
+        raise AssertionError(f"{' '.join(args)}: {result.output}") from result.exception
+    return json.loads(result.stdout) if "--json" in args else result.stdout
+
+
+def add_person(
+    app: Flask,
+    name: str = "Ada Lovelace",
+    email: str = "ada@example.org",
+    password: str = "correct horse",
+    *options: str,
+) -> Person:
+    """Make an account; `options` are those of `flask idsync account add`."""
+    command = ["idsync", "account", "add", "--name", name, "--email", email]
+    added = run(app, *command, "--password-stdin", "--json", *options, input=f"{password}\n")
+    return Person(added["id"], name, email, password)
+
+
+def register_application(
+    app: Flask,
+    name: str = "Demo",
+    *options: str,
+    redirect_uri: str = REDIRECT_URI,
+    scope: str = "openid profile email offline_access",
+) -> Client:
+    """Register an application; `options` are those of `flask idsync application add`."""
+    command = ["idsync", "application", "add", name, "--redirect-uri", redirect_uri]
+    added = run(app, *command, "--scope", scope, "--json", *options)
+    return Client(added["client_id"], added.get("client_secret"), redirect_uri, scope)
+
+
+def authorize_path(client: Client, **parameters: str) -> str:
+    """The address an application sends a person to; `parameters` add to it or replace."""
+    query = {
+        "response_type": "code",
+        "client_id": client.client_id,
+        "redirect_uri": client.redirect_uri,
+        "scope": client.scope,
+        "state": "state-1",
+        **parameters,
+    }
+    return "/oauth/authorize?" + urlencode(query)
+
+
+def hidden_fields(page: str) -> dict[str, str]:
+    """Names and values of a page's hidden fields, the CSRF token among them."""
+    fields: dict[str, str] = {}
+    for tag in re.findall(r"<input\b[^>]*>", page):
+        attributes = dict(re.findall(r'([\w-]+)="([^"]*)"', tag))
+        if attributes.get("type") == "hidden":
+            fields[attributes["name"]] = html.unescape(attributes.get("value", ""))
+    return fields
+
+
+def submit(
+    client: FlaskClient, address: str, fields: Mapping[str, str], *, post_to: str | None = None
+) -> TestResponse:
+    """Open a page, fill in its form and send it (to `post_to`, where that is another address)."""
+    page = client.get(address)
+    if page.status_code != 200:
+        raise AssertionError(f"{address} answered {page.status} {page.headers.get('Location')}")
+    return client.post(
+        post_to or address,
+        data={**hidden_fields(page.text), **fields},
+        headers={"Referer": page.request.url},
+    )
+
+
+def sign_in(
+    client: FlaskClient, person: Person, *, password: str | None = None, address: str = "/sign-in"
+) -> TestResponse:
+    """Sign a person in at the sign-in page; `address` may carry a `next`."""
+    password = person.password if password is None else password
+    return submit(client, address, {"email": person.email, "password": password})
+
+
+def decide(client: FlaskClient, address: str, decision: str = "allow") -> TestResponse:
+    """Answer the consent page at this address with `allow` or `deny`."""
+    return submit(client, address, {"decision": decision}, post_to="/oauth/consent")
+
+
+def follow(client: FlaskClient, response: TestResponse) -> TestResponse:
+    """Follow redirects on this site; the first answer that leaves it, or is none, comes back."""
+    for _ in range(10):
+        location = response.headers.get("Location", "")
+        if response.status_code not in (301, 302, 303, 307, 308) or not location.startswith("/"):
+            return response
+        response = client.get(location)
+    raise AssertionError(f"The redirects do not end: {location}")
+
+
+def authorize(
+    client: FlaskClient, application: Client, person: Person, **parameters: str
+) -> TestResponse:
+    """Go through authorize as a browser: sign in and agree where asked, up to the last answer.
+
+    That is the redirect to the application (its Location has the code or the error), or a page.
+    """
+    response = follow(client, client.get(authorize_path(application, **parameters)))
+    if 'name="password"' in response.text:
+        response = follow(client, sign_in(client, person, address=response.request.full_path))
+    if 'name="decision"' in response.text:
+        response = follow(client, decide(client, response.request.full_path))
+    return response
