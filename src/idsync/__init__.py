@@ -13,7 +13,9 @@ if TYPE_CHECKING:
         ConfigurationError,
         IdSyncError,
         InvalidValue,
+        RecentSignInRequired,
         ServiceUnavailable,
+        TooManyTries,
         UnknownRecord,
     )
     from idsync.extension import IdSync
@@ -25,6 +27,8 @@ _HOMES = {
     "IdSyncError": "idsync.errors",
     "ConfigurationError": "idsync.errors",
     "InvalidValue": "idsync.errors",
+    "RecentSignInRequired": "idsync.errors",
+    "TooManyTries": "idsync.errors",
     "UnknownRecord": "idsync.errors",
     "ServiceUnavailable": "idsync.errors",
 }
@@ -34,8 +38,10 @@ __all__ = [
     "IdSync",
     "IdSyncError",
     "InvalidValue",
+    "RecentSignInRequired",
     "ServiceUnavailable",
     "Settings",
+    "TooManyTries",
     "UnknownRecord",
 ]
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 from flask import Blueprint, current_app
 from flask_sqlalchemy import SQLAlchemy
@@ -48,8 +49,14 @@ from idsync.oauth.store import SqlGrantStore, define_grant_table
 from idsync.oauth.token import TokenEndpoint
 from idsync.oauth.userinfo import UserinfoEndpoint
 from idsync.settings import PREFIX, Settings
-from idsync.signin.browser import BrowserSessions
-from idsync.signin.sessions import Sessions, define_session_table
+from idsync.signin.assembly import (
+    SignIn,
+    SignInTables,
+    assemble_sign_in,
+    define_sign_in_tables,
+)
+from idsync.signin.senders import SendText
+from idsync.signin.totp import PURPOSE as TOTP_SECRET
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +65,7 @@ class Tables:
 
     models: AccountModels
     application: Table
-    session: Table
+    sign_in: SignInTables
     grant: Table
     consent: Table
     signing_key: Table
@@ -81,7 +88,7 @@ class Parts:
     directory: Directory
     listing: Listing
     revisions: Revisions
-    browser: BrowserSessions
+    sign_in: SignIn
     connections: Connections
     pruning: Pruning
     pulls: Pulls
@@ -104,7 +111,7 @@ def define_tables(db: SQLAlchemy, account: type[Any]) -> Tables:
     return Tables(
         models=models,
         application=define_application_table(metadata),
-        session=define_session_table(metadata, models),
+        sign_in=define_sign_in_tables(metadata, models),
         grant=define_grant_table(metadata, models),
         consent=define_consent_table(metadata, models),
         signing_key=define_signing_key_table(metadata),
@@ -123,6 +130,7 @@ def assemble(
     revisions: Revisions,
     legacy_check: LegacyCheck | None,
     new_user: NewUser,
+    send_text: SendText | None,
 ) -> tuple[Parts, tuple[Blueprint, ...]]:
     """The parts of one application, and the blueprints with its addresses."""
     session, models = db.session, tables.models
@@ -140,17 +148,25 @@ def assemble(
     )
     directory = Directory(session, models, passwords, audit, new_user, tables.erased)
     store = SqlGrantStore(session, tables.grant, tables.application, models)
-    browser = BrowserSessions(
-        session,
-        models,
-        directory,
-        Sessions(session, tables.session, models, settings.session_lifetime),
-        store,
-    )
     signing_keys = SigningKeys(session, tables.signing_key, sealer)
 
     def issuer() -> str:
         return issuer_of(settings.issuer)
+
+    sign_in = assemble_sign_in(
+        settings,
+        session,
+        tables.sign_in,
+        models,
+        directory=directory,
+        passwords=passwords,
+        audit=audit,
+        grants=store,
+        sealer=sealer,
+        token_keys=token_keys,
+        service_name=lambda: urlsplit(issuer()).netloc,
+        send_text=send_text,
+    )
 
     def record_replay(grant: Grant, what: str) -> None:
         audit.record(
@@ -176,7 +192,7 @@ def assemble(
     logout = LogoutEndpoint(
         applications=applications,
         signing_keys=signing_keys,
-        browser=browser,
+        browser=sign_in.browser,
         pages=pages,
         keys=token_keys,
         issuer=issuer,
@@ -207,12 +223,19 @@ def assemble(
         directory=directory,
         listing=listing,
         revisions=revisions,
-        browser=browser,
+        sign_in=sign_in,
         connections=Connections(
             session, tables.grant, tables.consent, tables.application, models.table
         ),
         pulls=pulls,
-        pruning=Pruning(session, tables.grant, tables.session, settings.session_lifetime),
+        pruning=Pruning(
+            session,
+            grants=tables.grant,
+            sessions=tables.sign_in.session,
+            phone_codes=tables.sign_in.phone_code,
+            tries=tables.sign_in.tries,
+            session_lifetime=settings.session_lifetime,
+        ),
         sealing_keys=SealingKeys(session, tables.sealing_key, sealer),
         signing_keys=signing_keys,
         server=server,
@@ -220,6 +243,7 @@ def assemble(
         sealed_columns=(
             (models.table, "password", "subject", PASSWORD, "Passwords"),
             (tables.signing_key, "private", "kid", SIGNING_KEY, "Signing keys"),
+            (tables.sign_in.totp, "secret", "subject", TOTP_SECRET, "Authenticator apps"),
         ),
     )
     machine = machine_blueprint(
@@ -233,7 +257,7 @@ def assemble(
     )
     authorize = AuthorizeEndpoint(
         server=server,
-        browser=browser,
+        browser=sign_in.browser,
         consents=Consents(session, tables.consent),
         pending=PendingRequests(token_keys),
         pages=pages,

@@ -28,6 +28,18 @@ class UnknownRecord(IdSyncError):
     """No account or application has this identifier."""
 
 
+class TooManyTries(IdSyncError):
+    """Somebody tried too often; another try is possible in `retry_after` seconds."""
+
+    def __init__(self, retry_after: int) -> None:
+        super().__init__(f"Too many tries; the next one is possible in {retry_after} seconds.")
+        self.retry_after = retry_after
+
+
+class RecentSignInRequired(IdSyncError):
+    """What was asked for needs a sign-in of the last minutes; the person signs in again first."""
+
+
 class ClientRefused(IdSyncError):
     """A client application could not be authenticated (RFC 6749 §5.2 `invalid_client`)."""
 

@@ -29,6 +29,9 @@ from idsync.errors import ConfigurationError
 from idsync.mounting import at_first_request, check_keys, mount
 from idsync.oauth.connected import ConnectedApplication
 from idsync.settings import Settings
+from idsync.signin.factors import SecondFactors
+from idsync.signin.phone_sign_in import PhoneSignIn
+from idsync.signin.senders import SendText
 from idsync.signin.sessions import SignedIn
 
 EXTENSION = "idsync"
@@ -42,7 +45,7 @@ class IdSync:
     `legacy_check(user, password)` for people whose password hash is still the site's own; asked
     until it first says yes, then idsync keeps the password. new_user: called as
     `new_user(name, email)` to make a user of the site's class, where `account(name=…, email=…)`
-    is not enough.
+    is not enough. send_text: called as `send_text(number, text)` to reach a phone.
 
     Raises ConfigurationError when the class cannot be used.
     """
@@ -54,8 +57,10 @@ class IdSync:
         account: type[Any],
         legacy_check: LegacyCheck | None = None,
         new_user: NewUser | None = None,
+        send_text: SendText | None = None,
     ) -> None:
         self._db = db
+        self._send_text = send_text
         self._legacy_check = legacy_check
         self._new_user = new_user or (lambda name, email: account(name=name, email=email))
         self._tables = define_tables(db, account)
@@ -63,7 +68,7 @@ class IdSync:
             self._tables.models,
             self._tables.directory,
             self._tables.erased,
-            owned=(self._tables.session, self._tables.grant, self._tables.consent),
+            owned=(*self._tables.sign_in.owned(), self._tables.grant, self._tables.consent),
             legacy_passwords=legacy_check is not None,
         )
         self._revisions.follow(db.session)
@@ -83,10 +88,11 @@ class IdSync:
             self._revisions,
             self._legacy_check,
             self._new_user,
+            self._send_text,
         )
         mount(app, blueprints, settings)
         app.extensions[EXTENSION] = parts
-        parts.browser.connect(app)
+        parts.sign_in.browser.connect(app)
         app.cli.add_command(commands())
         at_first_request(app, settings)
         check_keys(app, self._db, parts.sealing_keys.check)
@@ -109,24 +115,42 @@ class IdSync:
         """The site's user with this e-mail address, compared without case."""
         return self.directory.user_by_email(email)
 
-    def check_password(self, user: Any | None, plain: str) -> bool:
+    def check_password(self, user: Any | None, plain: str, *, login: str = "") -> bool:
         """Whether `plain` is the user's password; False for a disabled account.
 
-        Pass None for an unknown person: it takes the same time. The sign-in that follows in this
-        request is bound to the password just checked.
+        Pass None for an unknown person, and what they typed as `login`: it takes the same time and
+        runs into the same limits. The sign-in that follows in this request is bound to the password
+        just checked. Commits the count of tries. Raises TooManyTries, which idsync answers with a
+        page where the site does not.
         """
-        verified = _parts().passwords.verify(_unwrapped(user), plain, self.directory.ensure_record)
+        verified = _parts().sign_in.password.check(
+            _unwrapped(user), plain, login, self.directory.ensure_record
+        )
         if verified is None:
             return False
-        _parts().browser.remember(verified)
+        _parts().sign_in.browser.remember(verified)
         return True
+
+    @property
+    def phone(self) -> PhoneSignIn:
+        """Signing in by phone, and people's phone numbers."""
+        return _parts().sign_in.phone
+
+    @property
+    def factors(self) -> SecondFactors:
+        """Second factors, and the second step of a sign-in."""
+        return _parts().sign_in.factors
+
+    def require_recent_sign_in(self, user: Any) -> None:
+        """Raises RecentSignInRequired unless `user` signed in here within the last ten minutes."""
+        _parts().sign_in.browser.require_recent(_unwrapped(user))
 
     def verified_epoch(self) -> bytes | None:
         """What a second step in a later request hands to `sign_in`: None without a right password.
 
         Keep it in the session meanwhile; a password changed between the steps then ends them.
         """
-        return _parts().browser.verified_epoch()
+        return _parts().sign_in.browser.verified_epoch()
 
     def set_password(self, user: Any, plain: str) -> None:
         """Give a user a new password; ends every session and grant they have.
@@ -137,7 +161,7 @@ class IdSync:
         record = self.directory.ensure_record(_unwrapped(user))
         record = self.directory.record(record.subject)  # locked, after the site's own row
         _parts().passwords.write(record, plain)
-        _parts().browser.renew(record)
+        _parts().sign_in.browser.renew(record)
 
     def sign_in(
         self,
@@ -151,9 +175,12 @@ class IdSync:
 
         amr: how they proved who they are (RFC 8176); with "mfa" when by more than one factor.
         epoch: `verified_epoch` of the earlier request in which the password was checked. False for
-        a disabled account, where a password was changed since, and where Flask-Login refuses.
+        a disabled account, where a password was changed since, and where Flask-Login refuses; and
+        where a second factor is still to come: then `factors.awaited()` is True.
         """
-        return _parts().browser.sign_in(_unwrapped(user), amr, epoch=epoch, remember=remember)
+        return _parts().sign_in.browser.sign_in(
+            _unwrapped(user), amr, epoch=epoch, remember=remember
+        )
 
     def sign_out(self, next: str = "") -> Response:
         """Sign this browser out and commit; the answer leads to `next` or to the sign-in page.
@@ -185,11 +212,11 @@ class IdSync:
 
     def signed_in(self) -> SignedIn | None:
         """Who is signed in at this browser, how and when; None for nobody."""
-        return _parts().browser.current()
+        return _parts().sign_in.browser.current()
 
     def load_account(self, user_id: str) -> Any | None:
         """Flask-Login's user loader: `login_manager.user_loader(identity.load_account)`."""
-        return _parts().browser.load_user(user_id)
+        return _parts().sign_in.browser.load_user(user_id)
 
     def touch(self, keys: Iterable[Any]) -> None:
         """Tell the directory which accounts (by the site's primary keys) raw SQL has changed.

@@ -6,6 +6,7 @@ a number has one, its source.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from ipaddress import ip_address
@@ -86,6 +87,42 @@ class Settings:
         "",
         "Endpoint of the host's second-factor page. Without one, an account with a second "
         "factor is refused at authorize unless its session already proved it.",
+    )
+    account_tries: int = _setting(
+        10,
+        "Passwords that may be tried for an account at once, from browsers that it does not know "
+        "(NIST SP 800-63B §5.2.2 allows at most 100 in a row).",
+    )
+    account_try_seconds: int = _setting(
+        360, "Seconds after which an account whose tries are used up may be tried once more."
+    )
+    second_factor_tries: int = _setting(
+        5, "Second-factor codes that may be tried for an account at once."
+    )
+    second_factor_try_seconds: int = _setting(
+        900, "Seconds after which one more second-factor code may be tried."
+    )
+    address_limit: str = _setting(
+        "30 per 10 minutes", "Failed tries from one network address, for all accounts together."
+    )
+    limits_storage: str = _setting(
+        "memory://",
+        "Where tries per address are counted, as the limits package writes it: redis://host:6379 "
+        "where several processes serve; in memory each process counts alone.",
+    )
+    phone_region: str = _setting(
+        "",
+        "Country of phone numbers that are entered without one, as two letters (ISO 3166-1); "
+        "without it a number needs its country code.",
+    )
+    phone_sender: str = _setting(
+        "console",
+        "How codes reach phones: console (standard error, for development), or the address of an "
+        "HTTP gateway, which is sent JSON with `to` and `text`. Not used with "
+        "`IdSync(send_text=…)`.",
+    )
+    phone_gateway_token: str = _setting(
+        "", "Sent to the HTTP gateway as a bearer token.", secret=True
     )
     home_endpoint: str = _setting(
         "", "Endpoint an error page links to; without one it has no link."
@@ -178,6 +215,18 @@ class Settings:
         for name in (one.name for one in fields(self) if one.name.endswith("_path")):
             if not getattr(self, name).startswith("/"):
                 raise ConfigurationError(f"{PREFIX}{name.upper()} must begin with a slash.")
+        for name in ("account", "second_factor"):
+            if min(getattr(self, f"{name}_tries"), getattr(self, f"{name}_try_seconds")) < 1:
+                raise ConfigurationError(
+                    f"{PREFIX}{name.upper()}_TRIES and {PREFIX}{name.upper()}_TRY_SECONDS must be "
+                    "positive."
+                )
+        if not re.fullmatch("([A-Z]{2})?", self.phone_region):
+            raise ConfigurationError("IDSYNC_PHONE_REGION must be two capital letters, such as DE.")
+        if self.phone_sender != "console" and not self.phone_sender.startswith(
+            ("https://", "http://")
+        ):
+            raise ConfigurationError("IDSYNC_PHONE_SENDER must be console or an http(s) address.")
         if self.session_lifetime <= 0 or self.refresh_retry_seconds < 0:
             raise ConfigurationError(
                 "IDSYNC_SESSION_LIFETIME must be positive and IDSYNC_REFRESH_RETRY_SECONDS "

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 
+import phonenumbers
 from email_validator import EmailNotValidError, validate_email
 
 from idsync.errors import InvalidValue
@@ -15,11 +17,14 @@ LONGEST_TAG = 64
 LONGEST_EMAIL = 254
 """Characters (RFC 5321 §4.5.3.1.3, less the angle brackets)."""
 
+LONGEST_PHONE = 16
+"""Characters: a plus sign and 15 digits (ITU-T E.164)."""
+
 _SUBJECT = re.compile(r"[A-Za-z0-9._~-]{1,64}")
+# phonenumbers would also read letters, as on a keypad, and extensions.
+_PHONE = re.compile(r"[0-9+ ()./-]{3,32}")
 _INSIDE_DOMAINS = (".local", ".test", ".localhost")
 _PUBLIC_SUFFIX = ".example.org"
-
-_PHONE = re.compile(r"\+[1-9][0-9]{6,14}")
 
 # Invisible characters that turn text around or hide in it (Unicode UAX #9 and TR #36).
 _DIRECTION_CONTROLS = frozenset("\u061c\u200b\u200e\u200f\u2060\ufeff") | {
@@ -62,12 +67,20 @@ def checked_subject(subject: str) -> str:
     return subject
 
 
-def checked_phone(phone: str) -> str:
-    """A phone number in E.164 form (+, country code, up to 15 digits). Raises InvalidValue."""
-    digits = re.sub(r"[ ().-]", "", phone)
-    if not _PHONE.fullmatch(digits):
-        raise InvalidValue("phone", "international form is needed, such as +4930123456")
-    return digits
+def checked_phone(phone: str, region: str = "") -> str:
+    """A phone number in E.164 form (+, country code, up to 15 digits). Raises InvalidValue.
+
+    region: the country of numbers written without one, as two letters (ISO 3166-1).
+    """
+    parsed = None
+    if _PHONE.fullmatch(phone):
+        with suppress(phonenumbers.NumberParseException):
+            parsed = phonenumbers.parse(phone, region or None)
+    if parsed is not None and phonenumbers.is_possible_number(parsed):
+        number = phonenumbers.format_number(parsed, phonenumbers.PhoneNumberFormat.E164)
+        if len(number) <= LONGEST_PHONE:
+            return number
+    raise InvalidValue("phone", "a number with its country code is needed, such as +4930123456")
 
 
 def checked_tags(field: str, tags: Iterable[str]) -> list[str]:

@@ -152,6 +152,18 @@ def sign_out(account_id: str) -> None:
     click.echo(f"{account_id} is signed out everywhere.")
 
 
+@account.command("reset-factors")
+@click.argument("account_id", metavar="ID")
+@clear_errors
+def reset_factors(account_id: str) -> None:
+    """Take all second factors from somebody who lost them, and sign them out everywhere.
+
+    Make sure that it is their owner who asks: afterwards the password alone signs in.
+    """
+    parts().sign_in.factors.reset(account_id, actor=COMMAND)
+    click.echo(f"{account_id} has no second factor any more.")
+
+
 def _change(account_id: str, change: Change, as_json: bool = False) -> None:
     parts().directory.change(account_id, change, actor=COMMAND)
     commit()

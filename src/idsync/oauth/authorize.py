@@ -130,6 +130,8 @@ class AuthorizeEndpoint:
     def _ask_to_sign_in(self, pending: Pending) -> Answer:
         if not request.args.get("pending"):
             return self._to_pending(pending)
+        if self._browser.half_way(since=pending.first_seen.at):
+            return self._ask_for_second_factor(pending)
         if flask_login.current_user.is_authenticated:
             # A sign-in page that turns signed-in people away would send them back here for ever.
             self._browser.set_aside()

@@ -16,13 +16,13 @@ from werkzeug.wrappers import Response as WerkzeugResponse
 
 from idsync.crypto.references import ReferenceTooLong
 from idsync.database import DatabaseSession
-from idsync.errors import ServiceUnavailable
+from idsync.errors import ServiceUnavailable, TooManyTries
 from idsync.machine import ALL_METHODS, RETRY_AFTER, UnreadableBody, endpoint, recovering
 from idsync.oauth import errors
 from idsync.oauth.authorize import AuthorizeEndpoint, RedirectNow
 from idsync.oauth.discovery import DiscoveryEndpoint, JwksEndpoint
 from idsync.oauth.logout import LogoutEndpoint
-from idsync.oauth.pages import Pages, provide_translation
+from idsync.oauth.pages import Pages
 from idsync.oauth.revocation import RevocationEndpoint
 from idsync.oauth.token import TokenEndpoint, error_body
 from idsync.oauth.userinfo import UserinfoEndpoint
@@ -87,7 +87,7 @@ def pages_blueprint(
         static_folder="static",
         static_url_path=settings.static_path,
     )
-    provide_translation(blueprint)
+    _answer_too_many_tries(blueprint, pages)
 
     def add(path: str, name: str, view: Callable[[], WerkzeugResponse], *methods: str) -> None:
         blueprint.add_url_rule(path, name, _page_view(view, session, pages), methods=list(methods))
@@ -96,6 +96,17 @@ def pages_blueprint(
     add(settings.consent_path, "consent", authorize.consent, "POST")
     add(settings.logout_path, "logout", logout, "GET", "POST")
     return blueprint
+
+
+def _answer_too_many_tries(blueprint: Blueprint, pages: Pages) -> None:
+    """Let a sign-in page of the host be left with our page, unless the host has one itself."""
+
+    def answer(error: TooManyTries) -> WerkzeugResponse:
+        return pages.wait(error.retry_after)
+
+    @blueprint.record
+    def register(state: Any) -> None:
+        state.app.error_handler_spec[None][None].setdefault(TooManyTries, answer)
 
 
 def _page_view(

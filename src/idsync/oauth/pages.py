@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import urlsplit
 
-from flask import Blueprint, Response, current_app, render_template, url_for
+from flask import Response, current_app, render_template, url_for
 
 from idsync.accounts.record import Account
 from idsync.applications.application import Application
@@ -78,12 +78,20 @@ class Pages:
         """The error page."""
         return page(error.status, "idsync/error.html", error=error, home=self._home())
 
+    def wait(self, seconds: int) -> Response:
+        """The page for somebody who tried too often."""
+        answer = page(429, "idsync/wait.html", seconds=seconds, home=self._home())
+        answer.headers["Retry-After"] = str(seconds)
+        return answer
+
     def _home(self) -> str | None:
         return url_for(self._home_endpoint) if self._home_endpoint else None
 
 
 def page(status: int, template: str, **context: Any) -> Response:
     """A rendered page with the headers every page of ours has."""
+    if "_" not in current_app.jinja_env.globals:
+        context["_"] = _untranslated  # the host translates nothing: the page is in English
     response = Response(render_template(template, **context), status, mimetype="text/html")
     response.headers["Cache-Control"] = "no-store"
     response.headers["Content-Security-Policy"] = CONTENT_SECURITY_POLICY
@@ -91,14 +99,6 @@ def page(status: int, template: str, **context: Any) -> Response:
     response.headers["X-Content-Type-Options"] = "nosniff"
     response.headers["X-Frame-Options"] = "DENY"
     return response
-
-
-def provide_translation(blueprint: Blueprint) -> None:
-    """Give the library's templates `_` where the host has none: then they are in English."""
-
-    @blueprint.context_processor
-    def translation() -> dict[str, Any]:
-        return {} if "_" in current_app.jinja_env.globals else {"_": _untranslated}
 
 
 def _untranslated(text: str, **values: Any) -> str:

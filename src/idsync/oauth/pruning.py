@@ -22,16 +22,28 @@ UNREDEEMED_FOR = 600
 ENDED_FOR = 86_400
 """Seconds that ended grants and sessions are kept, for the person who asks what happened."""
 
+CODE_FOR = 3600
+"""Seconds that a code sent to a phone is kept; it lived 300."""
+
 
 class Pruning:
-    """Finds and deletes dead grants and sessions."""
+    """Finds and deletes dead grants, sessions, phone codes and counts of tries."""
 
     def __init__(
-        self, session: DatabaseSession, grants: Table, sessions: Table, session_lifetime: int
+        self,
+        session: DatabaseSession,
+        *,
+        grants: Table,
+        sessions: Table,
+        phone_codes: Table,
+        tries: Table,
+        session_lifetime: int,
     ) -> None:
         self._session = session
         self._grants = grants
         self._sessions = sessions
+        self._phone_codes = phone_codes
+        self._tries = tries
         self._session_lifetime = session_lifetime
 
     def count(self) -> int:
@@ -47,9 +59,10 @@ class Pruning:
         """Delete them; yields the number of each committed batch."""
         for table, condition in self._dead():
             while True:
-                ids = select(table.c.id).where(condition).limit(BATCH).scalar_subquery()
-                # The condition again: a grant refreshed since the ids were read lives on.
-                statement = delete(table).where(table.c.id.in_(ids), condition)
+                key = next(iter(table.primary_key))
+                keys = select(key).where(condition).limit(BATCH).scalar_subquery()
+                # The condition again: a grant refreshed since the keys were read lives on.
+                statement = delete(table).where(key.in_(keys), condition)
                 deleted = write(
                     self._session,
                     lambda c, s=statement: c.execute(s).rowcount,  # type: ignore[misc]
@@ -69,4 +82,9 @@ class Pruning:
             sessions.ended_at < now - ENDED_FOR,
             sessions.auth_time < now - self._session_lifetime - ENDED_FOR,
         )
-        return [(self._grants, dead_grants), (self._sessions, dead_sessions)]
+        return [
+            (self._grants, dead_grants),
+            (self._sessions, dead_sessions),
+            (self._phone_codes, self._phone_codes.c.sent_at < now - CODE_FOR),
+            (self._tries, self._tries.c.free_at < now * 1000),
+        ]

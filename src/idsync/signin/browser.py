@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import flask_login
 from flask import Flask, current_app, g, request, session
-from sqlalchemy import select, true
+from sqlalchemy import select
 from werkzeug.datastructures import ImmutableMultiDict
 
 from idsync import signals
@@ -19,7 +19,10 @@ from idsync.accounts.directory import Directory
 from idsync.accounts.passwords import Verified
 from idsync.accounts.record import AccountModels, AccountRecord
 from idsync.database import DatabaseSession
-from idsync.signin.sessions import Sessions, SignedIn
+from idsync.errors import RecentSignInRequired
+from idsync.signin import first_step
+from idsync.signin.devices import Devices
+from idsync.signin.sessions import SECOND_FACTOR, Sessions, SignedIn
 
 COOKIE_FIELD = "_idsync_session"
 PREVIOUS_FIELD = "_idsync_previous"
@@ -46,12 +49,14 @@ class BrowserSessions:
         directory: Directory,
         sessions: Sessions,
         grants: SessionGrants,
+        devices: Devices,
     ) -> None:
         self._db_session = db_session
         self._models = models
         self._directory = directory
         self._sessions = sessions
         self._grants = grants
+        self._devices = devices
 
     def connect(self, app: Flask) -> None:
         """Follow the logins and logouts of this application's Flask-Login."""
@@ -76,14 +81,19 @@ class BrowserSessions:
         """Sign `user` in at this browser.
 
         `epoch` is the one read with the credential, when that was in an earlier request. False for
-        a disabled account, where the epoch has changed since, and where Flask-Login refuses.
+        a disabled account, where the epoch has changed since, and where Flask-Login refuses; and
+        after the first of two steps, which is kept for the second.
         """
         record = self._directory.ensure_record(user)
         if epoch is not None:
             self.remember(Verified(record.account_key, epoch))
         if record.disabled or self._epoch_of(record) != record.epoch:
             return False
-        g.idsync_amr = tuple(amr)
+        amr = tuple(amr)
+        if record.mfa and SECOND_FACTOR not in amr:
+            self._stop_half_way(record, amr, remember)
+            return False
+        g.idsync_amr = amr
         try:
             return bool(flask_login.login_user(user, remember=remember))
         finally:
@@ -117,11 +127,27 @@ class BrowserSessions:
             return None
         return signed_in
 
+    def half_way(self, *, since: int) -> bool:
+        """Whether the first of two steps was made here, not before `since` (unix seconds)."""
+        first = first_step.kept()
+        return first is not None and first.at >= since
+
+    def require_recent(self, user: Any) -> SignedIn:
+        """The session of `user`, who proved lately who they are. Raises RecentSignInRequired."""
+        signed_in = self.current()
+        if (
+            signed_in is None
+            or not signed_in.is_recent
+            or signed_in.account.key != self._models.key_of(user)
+        ):
+            raise RecentSignInRequired("Please sign in again before you change this.")
+        return signed_in
+
     def load_user(self, user_id: str) -> Any | None:
         """The user Flask-Login kept, unless the epoch, the session or the account has ended.
 
         A cookie that names a session needs its row, living; one without (Flask-Login's remember
-        cookie) the epoch only. One statement.
+        cookie) the epoch only, and is not enough where there is a second factor. One statement.
         """
         epoch, dot, text = user_id.partition(".")
         key = self._key_from(text)
@@ -129,7 +155,9 @@ class BrowserSessions:
             return None
         session_id = _cookie_id()
         record, account = self._models.record_class, self._models.table.c
-        row = self._sessions.is_live(session_id) if session_id is not None else true()
+        row = account.mfa.is_(False)
+        if session_id is not None:
+            row = self._sessions.is_live(session_id, account.mfa)
         return self._db_session.scalars(
             select(self._models.user_class)
             .join(record, account.account_key == self._models.user_key)
@@ -158,15 +186,28 @@ class BrowserSessions:
         epoch = self._epoch_of(record)
         verified = g.pop("idsync_verified", None)
         amr: tuple[str, ...] = g.get("idsync_amr", ("pwd",) if verified else ())
+        if record.mfa and SECOND_FACTOR not in amr:
+            # The host called `login_user` itself; what that did is taken back.
+            self._stop_half_way(record, amr, remember=session.get("_remember") == "set")
+            return
         session_id = self._sessions.begin(record.account_key, epoch, amr)
         for previous in (_cookie_id(), _bytes(session.pop(PREVIOUS_FIELD, None))):
             if previous:
                 self._sessions.end(previous)
                 self._grants.change_session(previous, session_id, record.account_key)
         self._db_session.commit()
+        first_step.forget()
+        self._devices.remember(record.account_key)
         session[COOKIE_FIELD] = session_id.hex()
         session["_user_id"] = f"{epoch.hex()}.{record.account_key}"
         signals.signed_in.send(app, subject=record.subject, amr=amr)
+
+    def _stop_half_way(self, record: AccountRecord, amr: tuple[str, ...], remember: bool) -> None:
+        """Keep the first step for the second; nobody is signed in at this browser meanwhile."""
+        epoch, subject = self._epoch_of(record), record.subject
+        g.pop("idsync_verified", None)
+        self.set_aside()
+        first_step.keep(subject, epoch, amr, remember)
 
     def _epoch_of(self, record: AccountRecord) -> bytes:
         """The epoch read with the password just verified in this request, else the current one."""
@@ -183,6 +224,7 @@ class BrowserSessions:
     def _on_logout(self, app: Flask, user: Any, **_: Any) -> None:
         session_id = _cookie_id()
         session.pop(COOKIE_FIELD, None)
+        first_step.forget()
         signed_in = None
         if session_id is not None:
             signed_in = self._sessions.find(session_id)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import time
 from base64 import urlsafe_b64encode
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     Column,
     ForeignKey,
     Index,
@@ -21,6 +21,7 @@ from sqlalchemy import (
     bindparam,
     exists,
     insert,
+    or_,
     select,
     update,
 )
@@ -31,6 +32,9 @@ from idsync.database import DatabaseSession
 
 SECOND_FACTOR = "mfa"
 """The `amr` value that says more than one factor was used (RFC 8176 §2)."""
+
+RECENT = 600
+"""Seconds for which a sign-in may change how the next one is made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,11 @@ class SignedIn:
         return SECOND_FACTOR in self.amr
 
     @property
+    def is_recent(self) -> bool:
+        """Whether the person proved who they are within the last minutes."""
+        return time.time() - self.auth_time <= RECENT
+
+    @property
     def public_id(self) -> str:
         """A name for the session that may leave the service (`sid`), useless for stealing it."""
         return public_session_id(self.id)
@@ -63,7 +72,11 @@ def public_session_id(session_id: bytes) -> str:
 
 
 def define_session_table(metadata: MetaData, models: AccountModels) -> Table:
-    """`idsync_session`: one row per browser session. Times are unix seconds."""
+    """`idsync_session`: one row per browser session. Times are unix seconds.
+
+    second_factor: whether `amr` says so; without it, the session of an account that has a second
+    factor is none.
+    """
     return Table(
         "idsync_session",
         metadata,
@@ -77,6 +90,7 @@ def define_session_table(metadata: MetaData, models: AccountModels) -> Table:
         Column("epoch", LargeBinary(8), nullable=False),
         Column("auth_time", BigInteger, nullable=False),
         Column("amr", Text, nullable=False),
+        Column("second_factor", Boolean, nullable=False),
         Column("ended_at", BigInteger),
         Index("ix_idsync_session_account", "account_key"),
     )
@@ -102,10 +116,11 @@ class Sessions:
                 table.c.auth_time > bindparam("oldest"),
                 table.c.epoch == account.c.epoch,
                 account.c.disabled_by.is_(None),
+                or_(table.c.second_factor, account.c.mfa.is_(False)),
             )
         )
 
-    def begin(self, account_key: Any, epoch: bytes, amr: Iterable[str]) -> bytes:
+    def begin(self, account_key: Any, epoch: bytes, amr: tuple[str, ...]) -> bytes:
         """Write a row and return its id."""
         session_id = secrets.new_row_id()
         self._session.connection().execute(
@@ -116,6 +131,7 @@ class Sessions:
                 "epoch": epoch,
                 "auth_time": int(time.time()),
                 "amr": " ".join(amr),
+                "second_factor": SECOND_FACTOR in amr,
             },
         )
         return session_id
@@ -132,11 +148,15 @@ class Sessions:
             return None
         return SignedIn(row["id"], account_from(row), row["auth_time"], tuple(row["amr"].split()))
 
-    def is_live(self, session_id: bytes) -> Any:
-        """The condition, in a statement, that this session has neither ended nor grown too old."""
+    def is_live(self, session_id: bytes, mfa: Any) -> Any:
+        """The condition, in a statement, that this session has neither ended nor grown too old.
+
+        `mfa`: the account's column; with a second factor, the session must have used it.
+        """
         table = self.table.c
         return exists().where(
             table.id == session_id,
+            or_(table.second_factor, mfa.is_(False)),
             table.ended_at.is_(None),
             table.auth_time > int(time.time()) - self._lifetime,
         )

@@ -1,0 +1,163 @@
+"""How the parts of signing in are put together: their tables at import time, the rest per app."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from argon2 import PasswordHasher
+from sqlalchemy import MetaData, Table
+
+from idsync.accounts.directory import Directory
+from idsync.accounts.passwords import AccountPasswords
+from idsync.accounts.record import AccountModels
+from idsync.audit.events import Audit
+from idsync.crypto.sealing import Sealer
+from idsync.database import DatabaseSession
+from idsync.settings import Settings, is_loopback
+from idsync.signin.browser import BrowserSessions, SessionGrants
+from idsync.signin.devices import Devices
+from idsync.signin.factors import SecondFactors
+from idsync.signin.limits import AddressLimit, TryLimit, define_try_table
+from idsync.signin.password import PasswordSignIn
+from idsync.signin.phone import PhoneCodes, define_phone_code_table
+from idsync.signin.phone_sign_in import PhoneSignIn
+from idsync.signin.recovery import RecoveryCodes, define_recovery_table
+from idsync.signin.senders import Outbox, SendText, to_console, to_gateway
+from idsync.signin.sessions import Sessions, define_session_table
+from idsync.signin.totp import Totp, define_totp_table
+
+PHONE_SENDS = 5
+"""Codes that may be sent to a number at once; messages cost money, and annoy."""
+
+PHONE_SEND_SECONDS = 720
+"""Seconds after which one more may be sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class SignInTables:
+    """The tables of signing in."""
+
+    session: Table
+    tries: Table
+    totp: Table
+    recovery_code: Table
+    phone_code: Table
+
+    def owned(self) -> tuple[Table, ...]:
+        """Those whose rows go with an account."""
+        return self.session, self.totp, self.recovery_code
+
+
+@dataclass(frozen=True, slots=True)
+class SignIn:
+    """The working parts of signing in."""
+
+    browser: BrowserSessions
+    password: PasswordSignIn
+    phone: PhoneSignIn
+    factors: SecondFactors
+
+
+def define_sign_in_tables(metadata: MetaData, models: AccountModels) -> SignInTables:
+    """Define the tables beside the host's account class."""
+    return SignInTables(
+        session=define_session_table(metadata, models),
+        tries=define_try_table(metadata),
+        totp=define_totp_table(metadata, models),
+        recovery_code=define_recovery_table(metadata, models),
+        phone_code=define_phone_code_table(metadata),
+    )
+
+
+def assemble_sign_in(
+    settings: Settings,
+    session: DatabaseSession,
+    tables: SignInTables,
+    models: AccountModels,
+    *,
+    directory: Directory,
+    passwords: AccountPasswords,
+    audit: Audit,
+    grants: SessionGrants,
+    sealer: Sealer,
+    token_keys: tuple[bytes, ...],
+    service_name: Callable[[], str],
+    send_text: SendText | None,
+) -> SignIn:
+    """The parts of one application. Raises ConfigurationError."""
+    devices = Devices(token_keys)
+    addresses = AddressLimit(settings.limits_storage, settings.address_limit)
+    browser = BrowserSessions(
+        session,
+        models,
+        directory,
+        Sessions(session, tables.session, models, settings.session_lifetime),
+        grants,
+        devices,
+    )
+
+    def limit(purpose: str, tries: int, interval: int) -> TryLimit:
+        return TryLimit(session, tables.tries, purpose, tries=tries, interval=interval)
+
+    codes = PhoneCodes(
+        session,
+        tables.phone_code,
+        token_keys,
+        limit("phone code", PHONE_SENDS, PHONE_SEND_SECONDS),
+        addresses,
+        Outbox(send_text or _sender(settings)).put,
+    )
+    return SignIn(
+        browser=browser,
+        password=PasswordSignIn(
+            models,
+            passwords,
+            limit("password", settings.account_tries, settings.account_try_seconds),
+            addresses,
+            devices,
+        ),
+        phone=PhoneSignIn(
+            session,
+            models,
+            directory,
+            browser,
+            codes,
+            settings.phone_region,
+            offered=send_text is not None or _reaches_phones(settings),
+        ),
+        factors=SecondFactors(
+            session,
+            directory,
+            browser,
+            audit,
+            Totp(session, tables.totp, sealer),
+            RecoveryCodes(session, tables.recovery_code, _recovery_hashing(settings)),
+            limit(
+                "second factor", settings.second_factor_tries, settings.second_factor_try_seconds
+            ),
+            addresses,
+            service_name,
+        ),
+    )
+
+
+def _reaches_phones(settings: Settings) -> bool:
+    """The console reaches the developer beside it; a service's log is read by others."""
+    local = not settings.issuer or is_loopback(urlsplit(settings.issuer).hostname)
+    return local or settings.phone_sender != "console"
+
+
+def _sender(settings: Settings) -> SendText:
+    if settings.phone_sender == "console":
+        return to_console
+    return to_gateway(settings.phone_sender, settings.phone_gateway_token)
+
+
+def _recovery_hashing(settings: Settings) -> PasswordHasher:
+    return PasswordHasher(
+        time_cost=settings.argon2_time_cost,
+        memory_cost=settings.argon2_memory_kib,
+        parallelism=settings.argon2_parallelism,
+    )
