@@ -21,7 +21,17 @@ from flask_login import LoginManager
 from flask_migrate import Migrate
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from host_app import connected, database, errors, headers, language, signing_in, start
+from host_app import (
+    connected,
+    database,
+    errors,
+    headers,
+    language,
+    phone,
+    security,
+    signing_in,
+    start,
+)
 from host_app.configuration import configure
 from host_app.models import db, identity
 
@@ -58,6 +68,8 @@ def create_app(config: Mapping[str, Any] | None = None) -> Flask:
     language.init_app(app)
     app.register_blueprint(start.blueprint)
     app.register_blueprint(signing_in.blueprint)
+    app.register_blueprint(phone.blueprint)
+    app.register_blueprint(security.blueprint)
     app.register_blueprint(connected.blueprint)
     errors.init_app(app)
     headers.init_app(app)

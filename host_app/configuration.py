@@ -27,6 +27,7 @@ LARGEST_FORM = 128 * 1024
 DEFAULTS: dict[str, Any] = {
     "HOST_PROXIES": 0,
     "IDSYNC_HOME_ENDPOINT": "start.page",
+    "IDSYNC_SECOND_FACTOR_ENDPOINT": "signing_in.second_factor",
     "MAX_CONTENT_LENGTH": LARGEST_FORM,
     # Two services on one host share their cookies, whatever the port: the name is our own.
     "SESSION_COOKIE_NAME": "identity_session",

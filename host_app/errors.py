@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flask import Flask, current_app, render_template, request, url_for
+from flask import Flask, current_app, flash, redirect, render_template, request, url_for
 from flask.globals import request_ctx
 from flask.typing import ResponseReturnValue
 from flask_babel import gettext
@@ -12,6 +12,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from werkzeug.exceptions import HTTPException, abort
 
 from host_app.models import db
+from idsync import RecentSignInRequired
 
 RETRY_AFTER = 5
 """Seconds that a browser is asked to wait while the database is away."""
@@ -22,6 +23,7 @@ def init_app(app: Flask) -> None:
     app.before_request_funcs.setdefault(None, []).insert(0, _refuse_unreadable)
     app.register_error_handler(CSRFError, _expired)
     app.register_error_handler(HTTPException, _refused)
+    app.register_error_handler(RecentSignInRequired, _sign_in_again)
     for away in (OperationalError, InterfaceError, PoolTimeout):
         app.register_error_handler(away, _database_away)
 
@@ -49,6 +51,13 @@ def _expired(error: CSRFError) -> ResponseReturnValue:
         again,
         gettext("Load it again"),
     )
+
+
+def _sign_in_again(error: RecentSignInRequired) -> ResponseReturnValue:
+    """What the person was about to change asks for a sign-in of the last minutes."""
+    flash(gettext("Please sign in again before you change how you sign in."))
+    back = request.path if request.method == "GET" else url_for("security.page")
+    return redirect(url_for("signing_in.sign_in", next=back), 303)
 
 
 def _refused(error: HTTPException) -> ResponseReturnValue:

@@ -1,4 +1,4 @@
-"""Signing in by password, and signing out."""
+"""Signing in by password, the second step, and signing out. `phone.py` has the other first step."""
 
 from __future__ import annotations
 
@@ -17,6 +17,12 @@ blueprint = Blueprint("signing_in", __name__)
 
 LONGEST_PASSWORD = 1024
 """Characters; a hash of more costs the service time and gives nobody more security."""
+
+CODE_FIELD = {
+    "autocomplete": "one-time-code",
+    "autocapitalize": "none",
+    "spellcheck": "false",
+}
 
 
 class SignInForm(FlaskForm):  # type: ignore[misc]
@@ -44,22 +50,61 @@ class SignInForm(FlaskForm):  # type: ignore[misc]
     submit = SubmitField(lazy_gettext("Sign in"))
 
 
+class CodeForm(FlaskForm):  # type: ignore[misc]
+    """A code, from wherever it comes."""
+
+    code = StringField(
+        lazy_gettext("Code"),
+        [InputRequired(lazy_gettext("Please enter the code.")), Length(max=40)],
+        render_kw=CODE_FIELD,
+    )
+    submit = SubmitField(lazy_gettext("Continue"))
+
+    def refuse(self, message: str) -> None:
+        """Say what is wrong, and make room for another code."""
+        self.form_errors.append(message)
+        self.code.data = ""
+
+
 @blueprint.route("/sign-in", methods=["GET", "POST"])
 def sign_in() -> Response | str | tuple[str, int]:
     """Ask for the password; then go on to `next`, or to the start page."""
-    destination = local_path(request.args.get("next"))
+    destination = next_address()
     if current_user.is_authenticated and destination is None:
         return redirect(url_for("start.page"))
     form = SignInForm()
-    if not form.is_submitted():
-        return render_template("sign_in.html", form=form)
-    if form.validate():
-        user = identity.find_user(form.email.data)
-        if identity.check_password(user, form.password.data) and identity.sign_in(user):
-            return redirect(destination or url_for("start.page"), 303)
-        # One answer for an unknown, a mistyped and a disabled account: it gives nobody away.
-        form.form_errors.append(gettext("The e-mail address or the password is wrong."))
-    return render_template("sign_in.html", form=form), 422
+    status = 200
+    if form.is_submitted():
+        if form.validate():
+            email = form.email.data
+            user = identity.find_user(email)
+            if identity.check_password(user, form.password.data, login=email):
+                if identity.sign_in(user):
+                    return redirect(destination or url_for("start.page"), 303)
+                if identity.factors.awaited():
+                    return redirect(url_for("signing_in.second_factor", next=destination), 303)
+            # One answer for an unknown, a mistyped and a disabled account: it gives nobody away.
+            form.form_errors.append(gettext("The e-mail address or the password is wrong."))
+        status = 422
+    phone = identity.phone.offered
+    return render_template("sign_in.html", form=form, next=destination, phone=phone), status
+
+
+@blueprint.route("/sign-in/second-factor", methods=["GET", "POST"])
+def second_factor() -> Response | str | tuple[str, int]:
+    """Ask for a code of the authenticator app, or a recovery code, after the first step."""
+    destination = next_address()
+    if not identity.factors.awaited():
+        return redirect(url_for("signing_in.sign_in", next=destination))
+    form = CodeForm()
+    status = 200
+    if form.is_submitted():
+        if form.validate():
+            if identity.factors.complete(form.code.data):
+                return redirect(destination or url_for("start.page"), 303)
+            form.refuse(gettext("This code is wrong, or was used before."))
+        status = 422
+    return render_template("second_factor.html", form=form, next=destination), status
 
 
 @blueprint.post("/sign-out")
@@ -67,3 +112,8 @@ def sign_out() -> Response:
     """End the session of this browser."""
     identity.sign_out()
     return redirect(url_for("start.page"), 303)
+
+
+def next_address() -> str | None:
+    """Where the person was going, on this site."""
+    return local_path(request.args.get("next"))

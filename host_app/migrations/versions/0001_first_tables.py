@@ -77,6 +77,19 @@ def upgrade() -> None:
         batch_op.create_index("ix_idsync_event_subject", ["subject", "at"], unique=False)
 
     op.create_table(
+        "idsync_phone_code",
+        sa.Column("phone", sa.String(length=16), nullable=False),
+        sa.Column("purpose", sa.String(length=16), nullable=False),
+        sa.Column("browser", sa.LargeBinary(length=32), nullable=False),
+        sa.Column("code", sa.LargeBinary(length=32), nullable=False),
+        sa.Column("tries_left", sa.Integer(), nullable=False),
+        sa.Column("sent_at", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("phone", "purpose", name=op.f("pk_idsync_phone_code")),
+    )
+    with op.batch_alter_table("idsync_phone_code", schema=None) as batch_op:
+        batch_op.create_index(batch_op.f("ix_idsync_phone_code_sent_at"), ["sent_at"], unique=False)
+
+    op.create_table(
         "idsync_sealing_key",
         sa.Column("key_id", sa.LargeBinary(length=4), nullable=False),
         sa.Column("check_value", sa.LargeBinary(length=32), nullable=False),
@@ -100,6 +113,15 @@ def upgrade() -> None:
             "algorithm", "sequence", name=op.f("uq_idsync_signing_key_algorithm_sequence")
         ),
     )
+    op.create_table(
+        "idsync_try",
+        sa.Column("id", sa.LargeBinary(length=32), nullable=False),
+        sa.Column("free_at", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_idsync_try")),
+    )
+    with op.batch_alter_table("idsync_try", schema=None) as batch_op:
+        batch_op.create_index(batch_op.f("ix_idsync_try_free_at"), ["free_at"], unique=False)
+
     op.create_table(
         "person",
         sa.Column("id", sa.Integer(), nullable=False),
@@ -210,12 +232,31 @@ def upgrade() -> None:
         batch_op.create_index("ix_idsync_grant_session", ["session_id"], unique=False)
 
     op.create_table(
+        "idsync_recovery_code",
+        sa.Column("id", sa.LargeBinary(length=16), nullable=False),
+        sa.Column("account_key", sa.Integer(), nullable=False),
+        sa.Column("slot", sa.String(length=1), nullable=False),
+        sa.Column("verifier", sa.Text(), nullable=False),
+        sa.Column("used_at", sa.BigInteger(), nullable=True),
+        sa.ForeignKeyConstraint(
+            ["account_key"],
+            ["idsync_account.account_key"],
+            name=op.f("fk_idsync_recovery_code_account_key"),
+            ondelete="CASCADE",
+        ),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_idsync_recovery_code")),
+        sa.UniqueConstraint(
+            "account_key", "slot", name=op.f("uq_idsync_recovery_code_account_key_slot")
+        ),
+    )
+    op.create_table(
         "idsync_session",
         sa.Column("id", sa.LargeBinary(length=16), nullable=False),
         sa.Column("account_key", sa.Integer(), nullable=False),
         sa.Column("epoch", sa.LargeBinary(length=8), nullable=False),
         sa.Column("auth_time", sa.BigInteger(), nullable=False),
         sa.Column("amr", sa.Text(), nullable=False),
+        sa.Column("second_factor", sa.Boolean(), nullable=False),
         sa.Column("ended_at", sa.BigInteger(), nullable=True),
         sa.ForeignKeyConstraint(
             ["account_key"],
@@ -228,12 +269,31 @@ def upgrade() -> None:
     with op.batch_alter_table("idsync_session", schema=None) as batch_op:
         batch_op.create_index("ix_idsync_session_account", ["account_key"], unique=False)
 
+    op.create_table(
+        "idsync_totp",
+        sa.Column("account_key", sa.Integer(), nullable=False),
+        sa.Column("subject", sa.String(length=64), nullable=False),
+        sa.Column("secret", sa.LargeBinary(), nullable=False),
+        sa.Column("confirmed_at", sa.BigInteger(), nullable=True),
+        sa.Column("last_step", sa.BigInteger(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["account_key"],
+            ["idsync_account.account_key"],
+            name=op.f("fk_idsync_totp_account_key"),
+            ondelete="CASCADE",
+        ),
+        sa.PrimaryKeyConstraint("account_key", name=op.f("pk_idsync_totp")),
+        sa.UniqueConstraint("subject", name=op.f("uq_idsync_totp_subject")),
+    )
+
 
 def downgrade() -> None:
+    op.drop_table("idsync_totp")
     with op.batch_alter_table("idsync_session", schema=None) as batch_op:
         batch_op.drop_index("ix_idsync_session_account")
 
     op.drop_table("idsync_session")
+    op.drop_table("idsync_recovery_code")
     with op.batch_alter_table("idsync_grant", schema=None) as batch_op:
         batch_op.drop_index("ix_idsync_grant_session")
         batch_op.drop_index("ix_idsync_grant_account")
@@ -246,8 +306,16 @@ def downgrade() -> None:
 
     op.drop_table("idsync_account")
     op.drop_table("person")
+    with op.batch_alter_table("idsync_try", schema=None) as batch_op:
+        batch_op.drop_index(batch_op.f("ix_idsync_try_free_at"))
+
+    op.drop_table("idsync_try")
     op.drop_table("idsync_signing_key")
     op.drop_table("idsync_sealing_key")
+    with op.batch_alter_table("idsync_phone_code", schema=None) as batch_op:
+        batch_op.drop_index(batch_op.f("ix_idsync_phone_code_sent_at"))
+
+    op.drop_table("idsync_phone_code")
     with op.batch_alter_table("idsync_event", schema=None) as batch_op:
         batch_op.drop_index("ix_idsync_event_subject")
         batch_op.drop_index("ix_idsync_event_at")

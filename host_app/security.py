@@ -1,0 +1,108 @@
+"""How a person signs in: their phone number, their authenticator app, their recovery codes."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+import segno
+from flask import Blueprint, Response, flash, make_response, redirect, render_template, url_for
+from flask_babel import gettext
+from flask_login import current_user, login_required
+from werkzeug.wrappers import Response as Answer
+
+from host_app.headers import allow_own_scripts
+from host_app.models import identity
+from host_app.signing_in import CodeForm
+
+blueprint = Blueprint("security", __name__, url_prefix="/security")
+
+
+@blueprint.get("")
+@login_required  # type: ignore[untyped-decorator]
+def page() -> str:
+    """What there is, and what can be done about it."""
+    return render_template(
+        "security.html",
+        factors=identity.factors.of(current_user),
+        phone_offered=identity.phone.offered,
+        phone=identity.phone.of(current_user),
+    )
+
+
+@blueprint.post("/app")
+@login_required  # type: ignore[untyped-decorator]
+def begin_app() -> Answer:
+    """Make a secret for an authenticator app."""
+    identity.factors.begin_app(current_user)
+    return redirect(url_for("security.confirm_app"), 303)
+
+
+@blueprint.route("/app/confirm", methods=["GET", "POST"])
+@login_required  # type: ignore[untyped-decorator]
+def confirm_app() -> Answer | tuple[str, int]:
+    """Show the secret as a QR code and ask for a first code."""
+    new = identity.factors.new_app(current_user)
+    if new is None:
+        return redirect(url_for("security.page"))
+    form = CodeForm()
+    status = 200
+    if form.is_submitted():
+        if form.validate():
+            codes = identity.factors.confirm_app(current_user, form.code.data)
+            if codes is not None:
+                return _recovery_codes(codes)
+            form.refuse(_wrong_code())
+        status = 422
+    picture = segno.make(new.address, error="m").svg_data_uri(scale=5, border=4, light="#fff")
+    secret = " ".join(new.secret[at : at + 4] for at in range(0, len(new.secret), 4))
+    return render_template("new_app.html", form=form, picture=picture, secret=secret), status
+
+
+@blueprint.route("/app/remove", methods=["GET", "POST"])
+@login_required  # type: ignore[untyped-decorator]
+def remove_app() -> Answer | tuple[str, int]:
+    """Turn the second factor off, after one more code of it."""
+    identity.require_recent_sign_in(current_user)
+    if not identity.factors.of(current_user).app:
+        return redirect(url_for("security.page"))
+    form = CodeForm()
+    status = 200
+    if form.is_submitted():
+        if form.validate():
+            if identity.factors.remove_app(current_user, form.code.data):
+                flash(gettext("Your account is protected by one factor only now."))
+                return redirect(url_for("security.page"), 303)
+            form.refuse(_wrong_code())
+        status = 422
+    return render_template("remove_app.html", form=form), status
+
+
+@blueprint.route("/recovery-codes", methods=["GET", "POST"])
+@login_required  # type: ignore[untyped-decorator]
+def recovery_codes() -> Answer | tuple[str, int]:
+    """Make new recovery codes, after one more code of the second factor."""
+    identity.require_recent_sign_in(current_user)
+    if not identity.factors.of(current_user).app:
+        return redirect(url_for("security.page"))
+    form = CodeForm()
+    status = 200
+    if form.is_submitted():
+        if form.validate():
+            codes = identity.factors.renew_recovery_codes(current_user, form.code.data)
+            if codes is not None:
+                return _recovery_codes(codes)
+            form.refuse(_wrong_code())
+        status = 422
+    return render_template("renew_codes.html", form=form), status
+
+
+def _recovery_codes(codes: list[str]) -> Response:
+    """The only page that ever shows them."""
+    text = "\n".join((gettext("Recovery codes, each works once"), "", *codes, ""))
+    download = "data:text/plain;charset=utf-8," + quote(text)
+    answer = make_response(render_template("recovery_codes.html", codes=codes, download=download))
+    return allow_own_scripts(answer)
+
+
+def _wrong_code() -> str:
+    return str(gettext("This code is wrong, or was used before."))
