@@ -7,12 +7,14 @@ import html
 import json
 import re
 import secrets
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
+import pyotp
 from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
@@ -202,3 +204,33 @@ def authorize(
     if 'name="decision"' in response.text:
         response = follow(client, decide(client, response.request.full_path))
     return response
+
+
+# --- second factor -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class App:
+    """An authenticator app that was set up, and the recovery codes its owner was shown."""
+
+    secret: str
+    recovery_codes: list[str]
+
+    def code(self, at: float | None = None) -> str:
+        """What the app shows, now or at a time in unix seconds."""
+        return pyotp.TOTP(self.secret).at(int(time.time() if at is None else at))
+
+
+def set_up_app(client: FlaskClient) -> App:
+    """Set up an authenticator app for the person signed in at this browser, by the pages.
+
+    It uses up the code of the step before this one, so that the app's present code still works.
+    """
+    submit(client, "/security", {}, post_to="/security/app")
+    page = client.get("/security/app/confirm").text
+    secret = re.search(r"host-key\"><code>([A-Z2-7 ]+)</code>", page)
+    if secret is None:
+        raise AssertionError(page)
+    made = App(secret[1].replace(" ", ""), [])
+    answer = submit(client, "/security/app/confirm", {"code": made.code(time.time() - 30)})
+    return App(made.secret, re.findall(r"<li><code>([0-9a-z-]+)</code>", answer.text))

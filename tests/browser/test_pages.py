@@ -53,7 +53,13 @@ def phone(browser: Chrome) -> Iterator[None]:
 
 def visit_every_page(browser: Chrome, services: Services) -> Iterator[str]:
     """Open one page after the other."""
-    for path in ("/", "/sign-in", "/nowhere", "/oauth/authorize?client_id=unknown"):
+    for path in (
+        "/",
+        "/sign-in",
+        "/sign-in/phone",
+        "/nowhere",
+        "/oauth/authorize?client_id=unknown",
+    ):
         browser.get(services.identity + path)
         yield path
     person = PEOPLE[3]
@@ -82,6 +88,9 @@ def visit_every_page(browser: Chrome, services: Services) -> Iterator[str]:
     browser.get(services.identity)
     assert "You are signed in" in browser.page_source
     yield "signed in"
+    for path in ("/security", "/security/phone", "/applications"):
+        browser.get(services.identity + path)
+        yield path
 
 
 def wait_for_style(browser: Chrome, selector: str) -> None:

@@ -262,18 +262,6 @@ def test_a_disabled_account_is_signed_in_nowhere(app: Flask, client: FlaskClient
     assert hosting.sign_in(client, person).status_code != 302
 
 
-def test_a_second_factor_is_asked_for_where_the_account_has_one(
-    app: Flask, client: FlaskClient
-) -> None:
-    """A password alone gets no code."""
-    person = hosting.add_person(app)
-    application = hosting.register_application(app, "Ours", "--first-party")
-    execute(app, "UPDATE idsync_account SET mfa = true")
-    back = answer(hosting.authorize(client, application, person))
-    assert "code" not in back
-    assert back["error"] == "access_denied"
-
-
 def test_a_session_ends_with_the_epoch_and_with_sign_out(app: Flask, client: FlaskClient) -> None:
     """A copied cookie is worth nothing after either."""
     person = hosting.add_person(app)

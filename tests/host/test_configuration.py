@@ -85,8 +85,10 @@ def test_cookies_are_secure_whenever_the_issuer_is(database_url: str, secure: bo
     )
     assert answer.status_code == 303
     hosting.close_host(app)
-    for cookie in (page.headers["Set-Cookie"], answer.headers["Set-Cookie"]):
-        assert cookie.startswith("identity_session=")
+    cookies = [*page.headers.getlist("Set-Cookie"), *answer.headers.getlist("Set-Cookie")]
+    names = [cookie.partition("=")[0] for cookie in cookies]
+    assert sorted(names) == ["identity_session", "identity_session", "idsync_device"]
+    for cookie in cookies:
         attributes = set(cookie.split("; ")[1:])
         assert {"HttpOnly", "SameSite=Lax", "Path=/"} <= attributes
         assert ("Secure" in attributes) is secure

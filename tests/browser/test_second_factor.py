@@ -1,0 +1,169 @@
+"""A person with a real browser sets up a second factor and a phone, and signs in with them."""
+
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from selenium.webdriver import Chrome
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.expected_conditions import staleness_of
+from selenium.webdriver.support.wait import WebDriverWait
+
+import hosting
+from browser.test_sign_in import PATIENCE, complaints, press, wait_for
+from databases import sqlite_url
+from live import LiveHost, live_host
+from phone_gateway import Gateway, running_gateway
+
+pytestmark = pytest.mark.browser
+
+PHONE = "+493012345678"
+
+
+@dataclass
+class Place:
+    """A running host, the phones it reaches, and a person."""
+
+    host: LiveHost
+    gateway: Gateway
+    person: hosting.Person
+
+    def open(self, browser: Chrome, path: str) -> None:
+        browser.get(self.host.url + path)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    with (
+        running_gateway() as gateway,
+        live_host(sqlite_url(tmp_path), tmp_path, IDSYNC_PHONE_SENDER=gateway.address) as host,
+    ):
+        yield Place(host, gateway, hosting.add_person(host.app))
+
+
+@pytest.fixture(params=[1280, 360], ids=["wide", "phone"], autouse=True)
+def width(request: pytest.FixtureRequest, browser: Chrome) -> Iterator[None]:
+    size = {"width": request.param, "height": 800, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    yield
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def enter(browser: Chrome, field: str, value: str, button: str) -> None:
+    """Fill in a field, send the form, and wait for another page."""
+    before = browser.find_element(By.TAG_NAME, "html")
+    browser.find_element(By.NAME, field).send_keys(value)
+    press(browser, button)
+    WebDriverWait(browser, PATIENCE).until(staleness_of(before))
+
+
+def sign_in(browser: Chrome, place: Place) -> None:
+    place.open(browser, "/sign-in")
+    browser.find_element(By.NAME, "email").send_keys(place.person.email)
+    enter(browser, "password", place.person.password, "Sign in")
+
+
+def sign_out(browser: Chrome, place: Place) -> None:
+    place.open(browser, "/")
+    press(browser, "Sign out")
+    wait_for(browser, "One account for all your services")
+
+
+def set_up_app(browser: Chrome, place: Place) -> hosting.App:
+    place.open(browser, "/security")
+    press(browser, "Set up an authenticator app")
+    wait_for(browser, "Scan this picture")
+    picture = browser.find_element(By.CSS_SELECTOR, ".host-picture img")
+    assert picture.get_property("naturalWidth") > 100
+    secret = browser.find_element(By.CSS_SELECTOR, ".host-key").text.replace(" ", "")
+    app = hosting.App(secret, [])
+    enter(browser, "code", app.code(time.time() - 30), "Continue")
+    wait_for(browser, "Your recovery codes")
+    codes = [item.text for item in browser.find_elements(By.CSS_SELECTOR, ".host-codes li")]
+    return hosting.App(secret, codes)
+
+
+def test_a_second_factor_is_set_up_used_and_turned_off(browser: Chrome, place: Place) -> None:
+    """By the pages alone: app, recovery code, off again."""
+    sign_in(browser, place)
+    wait_for(browser, "You are signed in")
+    app = set_up_app(browser, place)
+    assert len(set(app.recovery_codes)) == 10
+    download = browser.find_element(By.CSS_SELECTOR, "a[download]")
+    text = browser.execute_async_script(
+        "const done = arguments[1];"
+        "done(decodeURIComponent(arguments[0].href.split(',').slice(1).join(',')))",
+        download,
+    )
+    assert re.findall(r"^[0-9a-z]{5}-[0-9a-z]{5}$", text, re.MULTILINE) == app.recovery_codes
+    browser.execute_script("window.print = () => { document.title = 'printed'; }")
+    press(browser, "Print them")
+    assert browser.title == "printed"
+    press(browser, "I have kept them")
+    wait_for(browser, "Unused recovery codes: 10")
+
+    sign_out(browser, place)
+    sign_in(browser, place)
+    wait_for(browser, "Second step")
+    enter(browser, "code", "000000", "Continue")
+    wait_for(browser, "This code is wrong")
+    enter(browser, "code", app.code(), "Continue")
+    wait_for(browser, "You are signed in")
+
+    sign_out(browser, place)
+    sign_in(browser, place)
+    wait_for(browser, "Second step")
+    enter(browser, "code", app.recovery_codes[0], "Continue")
+    wait_for(browser, "You are signed in")
+
+    place.open(browser, "/security")
+    press(browser, "Make new recovery codes")
+    wait_for(browser, "the old ones stop working")
+    enter(browser, "code", app.recovery_codes[1], "Continue")
+    wait_for(browser, "Your recovery codes")
+    new = browser.find_element(By.CSS_SELECTOR, ".host-codes li").text
+    place.open(browser, "/security/app/remove")
+    enter(browser, "code", new, "Continue")
+    wait_for(browser, "protected by one factor only")
+
+    sign_out(browser, place)
+    sign_in(browser, place)
+    wait_for(browser, "You are signed in")
+    assert complaints(browser) == []
+
+
+def test_a_phone_is_added_and_signs_in(browser: Chrome, place: Place) -> None:
+    """And cannot be used without the second factor, once there is one."""
+    sign_in(browser, place)
+    place.open(browser, "/security")
+    press(browser, "Add a number")
+    enter(browser, "phone", "+49 30 12345678", "Send me a code")
+    wait_for(browser, f"was sent to {PHONE}")
+    enter(browser, "code", place.gateway.wait_for(1)["text"][:6], "Continue")
+    wait_for(browser, f"a code sent to {PHONE}")
+    app = set_up_app(browser, place)
+
+    sign_out(browser, place)
+    place.open(browser, "/sign-in")
+    press(browser, "Sign in with a code sent to your phone")
+    enter(browser, "phone", PHONE, "Send me a code")
+    wait_for(browser, f"was sent to {PHONE}")
+    enter(browser, "code", place.gateway.wait_for(2)["text"][:6], "Continue")
+    wait_for(browser, "Second step")
+    enter(browser, "code", app.code(), "Continue")
+    wait_for(browser, "You are signed in")
+    assert complaints(browser) == []
+
+
+def test_who_guesses_is_told_to_wait(browser: Chrome, place: Place) -> None:
+    """In words, with the time."""
+    place.open(browser, "/sign-in")
+    browser.find_element(By.NAME, "email").send_keys(place.person.email)
+    for _ in range(10):
+        enter(browser, "password", "wrong", "Sign in")
+        wait_for(browser, "The e-mail address or the password is wrong.")
+    enter(browser, "password", "wrong", "Sign in")
+    wait_for(browser, "Please wait 6 minutes")
