@@ -1,10 +1,10 @@
 """Taking a database back to what it was, as an operator does after losing it."""
 
 import shutil
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from flask import Flask
 from sqlalchemy import create_engine, make_url, text
@@ -13,16 +13,16 @@ from sqlalchemy.pool import NullPool
 import hosting
 
 
-class Backup:
+class Backup(ABC):
     """What a host's database held when it was taken. The host works on after each step."""
 
     def __init__(self, app: Flask) -> None:
         self._app = app
         self._url = make_url(app.config["SQLALCHEMY_DATABASE_URI"])
 
+    @abstractmethod
     def restore(self) -> None:
         """Lose all that has happened since."""
-        raise NotImplementedError
 
 
 class SqliteBackup(Backup):
@@ -43,7 +43,7 @@ class SqliteBackup(Backup):
 
 
 class PostgresqlBackup(Backup):
-    """A database made from the template that the lost one was."""
+    """A database made with the host's as its template, and the other way round."""
 
     def __init__(self, app: Flask) -> None:
         super().__init__(app)
@@ -54,6 +54,7 @@ class PostgresqlBackup(Backup):
         self._run(f"DROP DATABASE {self._name}", self._create(self._name, self._copy))
 
     def forget(self) -> None:
+        """Drop the copy."""
         self._run(f"DROP DATABASE {self._copy}")
 
     @staticmethod
@@ -74,7 +75,7 @@ class PostgresqlBackup(Backup):
 
 
 @contextmanager
-def backup_of(app: Flask) -> Iterator[Any]:
+def backup_of(app: Flask) -> Iterator[Backup]:
     """A backup of the host's database as it is now."""
     if app.config["SQLALCHEMY_DATABASE_URI"].startswith("sqlite"):
         yield SqliteBackup(app)

@@ -6,13 +6,13 @@ from account_api.calling import Service
 
 
 class Copy:
-    """The accounts by id, and how often something was taken."""
+    """The accounts by id, and what was taken: whole lists, changes, removals among these."""
 
     def __init__(self, service: Service, tag: str | None = None) -> None:
         self.service, self.tag = service, tag
         self.query = {} if tag is None else {"tag": tag}
         self.accounts: dict[str, dict[str, Any]] = {}
-        self.whole_lists = self.changes = 0
+        self.whole_lists = self.changes = self.removed = 0
 
     def take(self, answer: dict[str, Any]) -> None:
         """Take a list into the copy as the docs say."""
@@ -27,6 +27,7 @@ class Copy:
             for id in answer["removed"]:
                 self.accounts.pop(id, None)
             self.changes += len(told) + len(answer["removed"])
+            self.removed += len(answer["removed"])
 
     def differences(self) -> list[str]:
         """The ids of accounts that are not as the directory has them now."""

@@ -105,6 +105,17 @@ class Model:
             person.disabled_by = None
         return Expected(200, id)
 
+    def command(self, id: str, name: str) -> None:
+        """What an administrator does."""
+        person = self.people[id]
+        if name == "erase":
+            del self.people[id]
+            self.erased.add(id)
+        elif name in ("promote", "demote"):
+            person.administrator = name == "promote"
+        else:
+            person.disabled_by = "administrator" if name == "disable" else None
+
     def _by_email(self, email: str | None) -> str | None:
         for id, person in self.people.items():
             if email and person.email and email.lower() == person.email.lower():
