@@ -6,11 +6,14 @@ Nothing here needs pytest.
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -58,6 +61,23 @@ def opened(copy_url: str) -> Iterator[CopyStore]:
         yield store
     finally:
         store.close()
+
+
+@contextmanager
+def started(script: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """A process that has said "ready" and waits for lines of input; killed at the end."""
+    with subprocess.Popen(
+        [sys.executable, str(script), *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        try:
+            assert process.stdout.readline() == "ready\n"
+            yield process
+        finally:
+            process.kill()
 
 
 def directory(service: Consumer, *, everyone: bool = False) -> dict[str, Account]:

@@ -1,6 +1,5 @@
 """Who may come in with a password, and what an outsider learns."""
 
-import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -128,44 +127,6 @@ def test_somebody_signed_in_there_is_looked_up_and_pulled_once(
     assert admitted.verdict is Verdict.ADMITTED
     assert admitted.account == copied(wiki.store)[ada.id]
     assert admit_signed_in(wiki.copy, "nobody").verdict is Verdict.WRONG
-
-
-def test_many_failures_cause_one_pull(host: LiveHost, copy_url: str, tag: str) -> None:
-    """200 in a second, from two processes' worth of copies with threads of their own."""
-    with consumer(host, tag, copy_url, prompt_interval=60) as service:
-        ada = add(host, service)
-        service.copy.pull()
-        pulled = Counter[str]()
-        original = LocalCopy.pull
-
-        def counted(self: LocalCopy, **options: Any) -> Any:
-            pulled["pulls"] += 1
-            return original(self, **options)
-
-        with opened(copy_url) as other_store:
-            other = LocalCopy(service.api, other_store, service_tag=tag, prompt_interval=60)
-            LocalCopy.pull = counted  # type: ignore[method-assign]
-            try:
-                verdicts: list[Verdict] = []
-
-                def fail(copy: LocalCopy) -> None:
-                    verdicts.extend(
-                        admit(copy, f"x{number}@example.org", "no").verdict for number in range(25)
-                    )
-
-                threads = [
-                    threading.Thread(target=fail, args=(copy,))
-                    for copy in (service.copy, other) * 4
-                ]
-                for thread in threads:
-                    thread.start()
-                for thread in threads:
-                    thread.join()
-            finally:
-                LocalCopy.pull = original  # type: ignore[method-assign]
-        assert verdicts == [Verdict.WRONG] * 200
-        assert pulled["pulls"] == 1
-        assert verdict(service, ada) is Verdict.ADMITTED
 
 
 def test_the_lease_ends_by_the_clock(

@@ -1,44 +1,28 @@
 """Killed at any point, a pull leaves the copy as it was or as it shall be; the next one ends it."""
 
 import random
-import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from subprocess import Popen
 
 import pytest
 
 import hosting
-from consumer_kit import Consumer, consumer, copied, directory
+from consumer_kit import Consumer, consumer, copied, directory, started
 from live import LiveHost
 
 PEOPLE = 120
 LONGEST_PULL = 0.15  # seconds, about
 
 
-def start(service: Consumer, host: LiveHost, copy_url: str) -> subprocess.Popen[str]:
-    """A process that waits to pull."""
-    script = Path(__file__).with_name("puller.py")
-    arguments = [host.url, *service.client.basic, service.tag, copy_url]
-    process = subprocess.Popen(
-        [sys.executable, str(script), *arguments],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "ready\n"
-    return process
-
-
-def kill_during_a_pull(process: subprocess.Popen[str], chance: random.Random) -> None:
+def kill_during_a_pull(process: Popen[str], chance: random.Random) -> None:
     assert process.stdin is not None
     process.stdin.write("\n")
     process.stdin.flush()
     time.sleep(chance.uniform(0, LONGEST_PULL))
     process.kill()
-    process.communicate()
+    process.wait()
 
 
 def alter(host: LiveHost, service: Consumer, ids: Sequence[str], chance: random.Random) -> None:
@@ -53,16 +37,17 @@ def alter(host: LiveHost, service: Consumer, ids: Sequence[str], chance: random.
 
 
 def run_kills(host: LiveHost, tag: str, copy_url: str, kills: int) -> None:
+    script = Path(__file__).with_name("puller.py")
     chance = random.Random(kills)  # noqa: S311 - repeatable
     with consumer(host, tag, copy_url, claim_seconds=0.5) as service:
         made = [service.api.create(f"P {n}", None, None, [tag]) for n in range(PEOPLE)]
         ids = [one.account.id for one in made]
         for _ in range(kills):
             before = copied(service.store)
-            process = start(service, host, copy_url)
-            alter(host, service, ids, chance)
-            wanted = directory(service)
-            kill_during_a_pull(process, chance)
+            with started(script, host.url, *service.client.basic, tag, copy_url) as process:
+                alter(host, service, ids, chance)
+                wanted = directory(service)
+                kill_during_a_pull(process, chance)
             assert copied(service.store) in (before, wanted)
             service.copy.pull(wait=30)
             assert copied(service.store) == wanted
