@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import count
 from typing import Any
@@ -17,7 +17,7 @@ from account_api.calling import counter, register, run
 from account_api.copies import CopyByEtag, CopyBySince
 from account_api.wandering import wander
 from idsync.crypto.exchange import ExchangeHash
-from races.crew import crew_of
+from races.crew import Crew, crew_of
 
 TAG = "wiki"
 Copies = list[CopyBySince | CopyByEtag]
@@ -80,17 +80,15 @@ def verifiers() -> dict[str, str]:
 @pytest.fixture
 def by_processes(
     app: Flask, settings: dict[str, Any], verifiers: dict[str, str]
-) -> Callable[[int], Change]:
+) -> Iterator[Callable[[int], Change]]:
     """Makes changes in so many processes at once, the steps in each."""
     client, seeds = register(app, "Changes").client, count()
 
-    def change(members: int, steps: int) -> None:
-        with crew_of(members, settings) as crew:
-            crew.together(
-                wander, *((client, next(seeds), steps, verifiers) for _ in range(members))
-            )
+    def change(crew: Crew, steps: int) -> None:
+        crew.together(wander, *((client, next(seeds), steps, verifiers) for _ in range(crew.size)))
 
-    return lambda members: partial(change, members)
+    with ExitStack() as crews:
+        yield lambda members: partial(change, crews.enter_context(crew_of(members, settings)))
 
 
 @pytest.fixture
@@ -181,4 +179,4 @@ def test_copies_equal_the_directory_after_eight_processes_lost_their_changes(
     app: Flask, by_processes: Callable[[int], Change], copies: Copies, finder: int | None
 ) -> None:
     """The same across a restored backup."""
-    follow_across_a_restored_backup(app, copies, by_processes(8), 100, finder)
+    follow_across_a_restored_backup(app, copies, by_processes(8), 50, finder)

@@ -18,7 +18,8 @@ def wander(
 ) -> None:
     """Half of the steps are calls of a service, half are what commands and the host itself do.
 
-    verifiers: exchange hashes by their passwords.
+    verifiers: exchange hashes by their passwords. Leaves no connection open, so that the database
+    may be replaced then.
     """
     random, service = Random(seed), Service(app, client)  # noqa: S311
     ids = ["nobody"]
@@ -27,6 +28,7 @@ def wander(
             deeds.wander(app, random.getrandbits(30), 1, verifiers)
         else:
             call(service, random, ids, list(verifiers.values()))
+    hosting.close_host(app)
 
 
 def call(service: Service, random: Random, ids: list[str], hashes: list[str]) -> None:
