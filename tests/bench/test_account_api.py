@@ -1,10 +1,13 @@
 """The account API over HTTP with many accounts, beside the least such a list can cost.
 
-IDSYNC_BENCH_ACCOUNTS says how many; 100,000 where it is not set.
+Measured with the numbers of accounts in IDSYNC_BENCH_ACCOUNTS; 100,000 and a million where it is
+not set. Time is what the caller sees, CPU what the serving processes use, without PostgreSQL: it
+tells more where the machine has other things to do.
 """
 
 import os
 import secrets
+import socket
 import statistics
 import subprocess
 import sys
@@ -23,53 +26,58 @@ from sqlalchemy import make_url
 
 import hosting
 from account_api.many import BATCH, fill
+from bench.load import children_of, cpu_of
 from host_app.models import db
 from idsync.account_api.cursor import Cursor, shape_of
 from live import LiveHost, live_database, live_host
 
-ACCOUNTS = int(os.environ.get("IDSYNC_BENCH_ACCOUNTS", "100000"))
+NUMBERS = [int(one) for one in os.environ.get("IDSYNC_BENCH_ACCOUNTS", "100000 1000000").split()]
 GROWTH_LIMIT = 64  # MiB that a worker may grow by while it writes a list of a million
-LISTS = 3  # whole lists measured; the fastest counts, the machine may have other things to do
+LISTS = 3  # whole lists measured; the fastest counts
 SHORT = 30  # short requests measured; their median counts
 CHANGED = 10
+WHOLE, FLOOR, UNSEALING = "whole list", "floor of the list", "unsealing"
 URL = "/api/service/accounts"
 TESTS = Path(__file__).parents[1]
 
 
+@pytest.fixture(params=NUMBERS, ids=lambda number: f"{number:,}")
+def accounts(request: pytest.FixtureRequest) -> int:
+    return int(request.param)
+
+
 @pytest.fixture
-def host(database_server: str | None, tmp_path: Path) -> Iterator[LiveHost]:
+def host(database_server: str | None, tmp_path: Path, accounts: int) -> Iterator[LiveHost]:
     with (
         live_database(database_server, tmp_path) as url,
         live_host(url, tmp_path, IDSYNC_PBKDF2_ITERATIONS=600_000) as host,
     ):
-        fill(host.app, ACCOUNTS, show_progress=True)
+        fill(host.app, accounts, show_progress=True)
         yield host
 
 
 # --- measuring ------------------------------------------------------------------------------------
 
 
-@dataclass
+@dataclass(frozen=True)
 class Measured:
-    """seconds; size: bytes of the answer."""
+    """Of one request: time and mean CPU in seconds, bytes of the answer."""
 
     seconds: float
+    cpu: float
     size: int = 0
 
 
-def fastest(times: int, work: Callable[[], int]) -> Measured:
-    return min((timed(work) for _ in range(times)), key=lambda one: one.seconds)
-
-
-def median(times: int, work: Callable[[], int]) -> Measured:
-    runs = [timed(work) for _ in range(times)]
-    return Measured(statistics.median(one.seconds for one in runs), runs[-1].size)
-
-
-def timed(work: Callable[[], int]) -> Measured:
-    begun = time.perf_counter()
-    size = work()
-    return Measured(time.perf_counter() - begun, size)
+def measured(
+    times: int, pids: list[int], work: Callable[[], int], typical: Callable[[list[float]], float]
+) -> Measured:
+    """Do the work so often; `pids` are the processes whose CPU counts."""
+    seconds, before = [], cpu_of(pids)
+    for _ in range(times):
+        begun = time.perf_counter()
+        size = work()
+        seconds.append(time.perf_counter() - begun)
+    return Measured(typical(seconds), (cpu_of(pids) - before) / times, size)
 
 
 def drain(session: requests.Session, url: str, **options: Any) -> int:
@@ -91,103 +99,93 @@ def forget_peak(pid: int) -> None:
     Path(f"/proc/{pid}/clear_refs").write_text("5")
 
 
-def workers_of(pid: int) -> list[int]:
-    return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-
-
 @contextmanager
-def bare_list(host: LiveHost, folder: Path) -> Iterator[str]:
-    """The floor, served on a port of its own; its address."""
+def bare_list(host: LiveHost, folder: Path) -> Iterator[tuple[str, int]]:
+    """The floor, served on a port of its own; its address and gunicorn's process id."""
     url = make_url(host.app.config["SQLALCHEMY_DATABASE_URI"])
     database = str(url.database)
     if url.get_backend_name() != "sqlite":
         database = psycopg.conninfo.make_conninfo(
             host=url.host, port=url.port, user=url.username, password=url.password, dbname=database
         )
-    address = f"127.0.0.1:{8700 + secrets.randbelow(1000)}"
-    log = (folder / "bare.log").open("wb")
-    process = subprocess.Popen(
-        [
-            *(sys.executable, "-m", "gunicorn", "--worker-class", "gthread"),
-            *("--bind", address, "bench.bare_list:application"),
-        ],
-        cwd=TESTS,
-        env={**os.environ, "IDSYNC_BENCH_DATABASE": database},
-        stdout=log,
-        stderr=log,
-    )
-    try:
-        await_port(address)
-        yield f"http://{address}/"
-    finally:
-        process.terminate()
-        process.wait(30)
-        log.close()
-
-
-def await_port(address: str) -> None:
-    for _ in range(100):
+    with (
+        socket.create_server(("127.0.0.1", 0)) as listening,
+        (folder / "bare.log").open("wb") as log,
+    ):
+        process = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "gunicorn", "--worker-class", "gthread"),
+                *("--bind", f"fd://{listening.fileno()}", "bench.bare_list:application"),
+            ],
+            cwd=TESTS,
+            env={**os.environ, "IDSYNC_BENCH_DATABASE": database},
+            pass_fds=[listening.fileno()],
+            stdout=log,
+            stderr=log,
+        )
         try:
-            requests.head(f"http://{address}/", timeout=30).close()
-            return
-        except requests.ConnectionError:
-            time.sleep(0.1)
-    raise AssertionError("The floor does not start.")
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}/", process.pid
+        finally:
+            process.terminate()
+            process.wait(30)
 
 
-def unsealing(app: Flask) -> float:
-    """Seconds that opening every password takes, without reading them."""
+def unsealing(app: Flask) -> Measured:
+    """Opening every password, without reading them."""
+    seconds = cpu = 0.0
     with app.app_context():
-        parts, spent = app.extensions["idsync"], 0.0
+        parts = app.extensions["idsync"]
         table = parts.models.table
         rows = db.session.connection().execute(
             db.select(table.c.subject, table.c.password), execution_options={"yield_per": BATCH}
         )
         for batch in rows.partitions():
-            begun = time.perf_counter()
+            begun, used = time.perf_counter(), time.process_time()
             for subject, blob in batch:
                 parts.passwords.open(subject, blob)
-            spent += time.perf_counter() - begun
+            seconds += time.perf_counter() - begun
+            cpu += time.process_time() - used
         db.session.rollback()
-    return spent
+    return Measured(seconds, cpu)
 
 
 # --- the measurements -----------------------------------------------------------------------------
 
 
 @pytest.mark.bench
-def test_the_account_api_with_many_accounts(host: LiveHost, tmp_path: Path) -> None:
+def test_the_account_api_with_many_accounts(host: LiveHost, accounts: int, tmp_path: Path) -> None:
     """A worker grows by less than 64 MiB; the figures are printed."""
     service = hosting.register_application(host.app, "Wiki", "--accounts", "--service-tag", "wiki")
+    url, workers = host.url + URL, children_of(host.pid)
+    rows: dict[str, Measured] = {}
+
+    def measure(label: str, work: Callable[[], int]) -> None:
+        rows[label] = measured(SHORT, workers, work, statistics.median)
+
     with requests.Session() as session:
         session.auth = service.basic
-        url, rows = host.url + URL, {}
         held = cursor_of(session, url)
         etag, since = {"If-None-Match": f'"{held}"'}, {"since": held}
         for _ in range(SHORT):  # warm, both workers
             drain(session, url, params=since)
-        workers = workers_of(host.pid)
         before = {pid: resident(pid, "VmRSS") for pid in workers}
         for pid in workers:
             forget_peak(pid)
-        rows["whole list"] = fastest(LISTS, lambda: drain(session, url))
+        rows[WHOLE] = measured(LISTS, workers, lambda: drain(session, url), min)
         growth = max(resident(pid, "VmHWM") - before[pid] for pid in workers)
-        with bare_list(host, tmp_path) as floor:
-            rows["floor of the list"] = fastest(LISTS, lambda: drain(requests.Session(), floor))
-        rows["unsealing"] = Measured(unsealing(host.app))
-        rows["nothing changed (304)"] = median(
-            SHORT, lambda: drain(session, url, headers=etag, params=since)
-        )
+        with bare_list(host, tmp_path) as (floor, pid):
+            drain(session, floor)  # warm
+            rows[FLOOR] = measured(LISTS, children_of(pid), lambda: drain(session, floor), min)
+        rows[UNSEALING] = unsealing(host.app)
+        measure("nothing changed (304)", lambda: drain(session, url, headers=etag))
         created: list[str] = []
-        rows["create"] = median(SHORT, lambda: create(session, url, created))
-        rows["change"] = median(SHORT, lambda: change(session, url, created))
-        for number in range(CHANGED):
-            session.post(f"{url}/{created[number]}", json={"name": f"New {number}"}, timeout=60)
-        held = cursor_before(host.app, CHANGED)
-        rows[f"{CHANGED} changes (since)"] = median(
-            SHORT, lambda: drain(session, url, params={"since": held})
-        )
-    show(host.app, rows, growth)
+        measure("create", lambda: create(session, url, created))
+        measure("change", lambda: change(session, url, created[0]))
+        for id in created[:CHANGED]:
+            change(session, url, id)
+        since = {"since": cursor_before(host.app, CHANGED)}
+        measure(f"{CHANGED} changes (since)", lambda: drain(session, url, params=since))
+    show(host.app, accounts, rows, growth)
     assert growth < GROWTH_LIMIT
 
 
@@ -222,23 +220,22 @@ def create(session: requests.Session, url: str, created: list[str]) -> int:
     return len(answer.content)
 
 
-def change(session: requests.Session, url: str, created: list[str]) -> int:
-    answer = session.post(
-        f"{url}/{created[0]}", json={"name": f"Name {time.perf_counter_ns()}"}, timeout=60
-    )
+def change(session: requests.Session, url: str, id: str) -> int:
+    name = f"Name {time.perf_counter_ns()}"
+    answer = session.post(f"{url}/{id}", json={"name": name}, timeout=60)
     assert answer.status_code == 200
     return len(answer.content)
 
 
-def show(app: Flask, rows: dict[str, Measured], growth: float) -> None:
+def show(app: Flask, accounts: int, rows: dict[str, Measured], growth: float) -> None:
     with app.app_context():
-        name = db.engine.name
-    print(f"\n\n{name}, {ACCOUNTS:,} accounts")
+        print(f"\n\n{db.engine.name}, {accounts:,} accounts")
     for label, one in rows.items():
         size = f"{one.size:>14,} bytes" if one.size else ""
-        print(f"  {label:<24}{one.seconds * 1000:>12,.1f} ms{size}")
-    own = rows["whole list"].seconds - rows["unsealing"].seconds
+        print(f"  {label:<24}{one.seconds * 1000:>12,.1f} ms{one.cpu * 1000:>12,.1f} ms CPU{size}")
+    whole, floor, opened = rows[WHOLE], rows[FLOOR], rows[UNSEALING]
     print(
-        f"  without unsealing, the list takes {own / rows['floor of the list'].seconds:.2f} floors"
+        f"  without unsealing, a list takes {(whole.seconds - opened.seconds) / floor.seconds:.2f}"
+        f" floors, in CPU {(whole.cpu - opened.cpu) / floor.cpu:.2f}"
     )
     print(f"  a worker grows by {growth:.1f} MiB while it writes the list")
