@@ -61,7 +61,7 @@ def run_kills(host: LiveHost, tag: str, copy_url: str, kills: int) -> Counter[st
             before = copied(service.store)
             alter(host, service, ids, chance)
             wanted = directory(service)
-            kill_during_a_pull(puller, chance.uniform(0, 2 * pulled.seconds))
+            kill_during_a_pull(puller, chance.uniform(0, 4 * pulled.seconds))
             after = copied(service.store)
             assert after in (before, wanted)
             found["after" if after == wanted else "before"] += 1
