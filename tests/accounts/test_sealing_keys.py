@@ -168,9 +168,13 @@ def test_a_reseal_moves_no_revision_and_ends_no_session(
 def test_a_second_reseal_has_nothing_to_do(
     settings: dict[str, Any], people: list[hosting.Person]
 ) -> None:
-    with host(settings, NEW, OLD) as app:
+    statement = text("SELECT subject, password FROM idsync_account")
+    with host(settings, NEW, OLD) as app, app.app_context():
         reseal(app)
+        before = sorted(db.session.execute(statement).all())
+        db.session.rollback()
         assert "not needed" not in reseal(app)
+        assert sorted(db.session.execute(statement).all()) == before
 
 
 def test_a_password_changed_during_a_reseal_is_kept(

@@ -54,8 +54,10 @@ def post_form(path: str, form: dict[str, str], **headers: str) -> bytes:
     return request("POST", path, urlencode(form).encode(), Content_Type=content_type, **headers)
 
 
-def one_after_another(requests: list[bytes]) -> Script:
-    yield from requests
+def one_after_another(asks: list[bytes]) -> Script:
+    """Whatever is answered."""
+    for ask in asks:  # noqa: UP028 (a list cannot be sent the answers)
+        yield ask
 
 
 def refreshing(client: hosting.Client, token: str, times: int) -> Script:

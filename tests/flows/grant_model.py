@@ -103,6 +103,10 @@ class Grant:
             and self.application.admits(self.account)
         )
 
+    def has_ended(self) -> bool:
+        """Whether nothing can make it live again."""
+        return self.revoked or self.epoch != self.account.epoch
+
     def redeem(self, now: int) -> bool:
         """The code comes from the right application, with everything right."""
         if self.redeemed:

@@ -3,10 +3,12 @@
 Nothing here needs pytest.
 """
 
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from tempfile import TemporaryFile
 from typing import Any
 
 import live
@@ -33,17 +35,19 @@ def run(settings: dict[str, Any], *arguments: str) -> str:
     return finished.stdout
 
 
-def kill_when(
-    reached: Callable[[], bool], settings: dict[str, Any], *arguments: str
-) -> subprocess.Popen[bytes]:
-    """Start `python …` and kill it as soon as the work has come so far; the ended process."""
-    with subprocess.Popen(
-        [sys.executable, *arguments],
-        cwd=live.REPOSITORY,
-        env=live.environment(settings),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    ) as process:
+def kill_when(reached: Callable[[], bool], settings: dict[str, Any], *arguments: str) -> None:
+    """Start `python …` and kill it as soon as the work has come so far, or let it end."""
+    # A file, because nobody reads meanwhile, and a full pipe would stop the command.
+    with (
+        TemporaryFile() as output,
+        subprocess.Popen(
+            [sys.executable, *arguments],
+            cwd=live.REPOSITORY,
+            env=live.environment(settings),
+            stdout=output,
+            stderr=output,
+        ) as process,
+    ):
         try:
             deadline = time.monotonic() + LONGEST
             while process.poll() is None and not reached():
@@ -52,6 +56,6 @@ def kill_when(
                 time.sleep(0.001)
         finally:
             process.kill()
-        output, errors = process.communicate()
-        assert process.returncode in (0, -9), (output, errors)
-        return process
+            process.wait()
+        output.seek(0)
+        assert process.returncode in (0, -signal.SIGKILL), output.read()

@@ -131,11 +131,11 @@ def test_40_transactions_of_the_host_keep_the_order(
 
 @pytest.mark.proof
 @pytest.mark.parametrize("people", [1, 7, 40])
-def test_40_transactions_of_the_host_keep_the_order_100_times(
+def test_40_transactions_of_the_host_keep_the_order_40_times(
     host: Flask, parts: Any, crew: Callable[[int], Crew], people: int
 ) -> None:
     """All on one person, several on each, or each on a person of its own; eight processes."""
-    race_of_the_hosts_transactions(host, parts, crew(8), people=people, rounds=100)
+    race_of_the_hosts_transactions(host, parts, crew(8), people=people, rounds=40)
 
 
 # --- two at once ----------------------------------------------------------------------------------
