@@ -11,6 +11,8 @@ nox.options.reuse_venv = "yes"
 PYPROJECT = nox.project.load_toml("pyproject.toml")
 PROJECT = ".[host,consumer]"
 CONSTRAINTS = ".ci/constraints.txt"
+# A process for each core; each test process has databases of its own.
+PARALLEL = ("--numprocesses=auto", "--dist=worksteal")
 
 
 def group(*names: str) -> list[str]:
@@ -27,7 +29,7 @@ def install(session: nox.Session, *requirements: str) -> None:
 def tests(session: nox.Session) -> None:
     """What every change must pass."""
     install(session, "--editable", PROJECT, *group("test"))
-    session.run("pytest", *session.posargs)
+    session.run("pytest", *PARALLEL, *session.posargs)
 
 
 @nox.session
@@ -38,7 +40,7 @@ def lowest(session: nox.Session) -> None:
         "uv", "pip", "install", "--resolution=lowest-direct",
         "--editable", PROJECT, *group("test"),
     )  # fmt: skip
-    session.run("pytest", *session.posargs)
+    session.run("pytest", *PARALLEL, *session.posargs)
 
 
 @nox.session

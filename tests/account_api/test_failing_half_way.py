@@ -52,7 +52,11 @@ def files(monkeypatch: pytest.MonkeyPatch) -> Files:
 
 
 @pytest.fixture
-def service(service: Service, monkeypatch: pytest.MonkeyPatch) -> Service:
+def service(
+    service: Service,
+    monkeypatch: pytest.MonkeyPatch,
+    database_url: str,  # pytest 8.4 wants it named where a fixture overrides another
+) -> Service:
     """A service with more accounts than are read at a time."""
     monkeypatch.setattr("idsync.accounts.listing.CHUNK", CHUNK)
     add_many(service.app, MANY)

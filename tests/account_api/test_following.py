@@ -15,7 +15,7 @@ import hosting
 from account_api.backups import backup_of
 from account_api.calling import counter, register, run
 from account_api.copies import CopyByEtag, CopyBySince
-from account_api.wandering import wander
+from account_api.wandering import wander, wander_apart
 from idsync.crypto.exchange import ExchangeHash
 from races.crew import Crew, crew_of
 
@@ -85,7 +85,9 @@ def by_processes(
     client, seeds = register(app, "Changes").client, count()
 
     def change(crew: Crew, steps: int) -> None:
-        crew.together(wander, *((client, next(seeds), steps, verifiers) for _ in range(crew.size)))
+        crew.together(
+            wander_apart, *((client, next(seeds), steps, verifiers) for _ in range(crew.size))
+        )
 
     with ExitStack() as crews:
         yield lambda members: partial(change, crews.enter_context(crew_of(members, settings)))

@@ -18,8 +18,7 @@ def wander(
 ) -> None:
     """Half of the steps are calls of a service, half are what commands and the host itself do.
 
-    verifiers: exchange hashes by their passwords. Leaves no connection open, so that the database
-    may be replaced then.
+    verifiers: exchange hashes by their passwords.
     """
     random, service = Random(seed), Service(app, client)  # noqa: S311
     ids = ["nobody"]
@@ -28,6 +27,11 @@ def wander(
             deeds.wander(app, random.getrandbits(30), 1, verifiers)
         else:
             call(service, random, ids, list(verifiers.values()))
+
+
+def wander_apart(app: Flask, *arguments: Any) -> None:
+    """The same in a process of its own: leaves no connection, so the database may be replaced."""
+    wander(app, *arguments)
     hosting.close_host(app)
 
 

@@ -71,6 +71,19 @@ def test_200_failures_at_once_cause_one_pull(false: FalseService, pulled: str) -
         assert time.monotonic() - begun < 60
 
 
+def test_a_look_at_the_clock_just_before_anothers_causes_no_second_pull(copy_url: str) -> None:
+    """Processes look at the clock first and at the copy then; a wrong clock stops nobody for long.
+
+    The times are in seconds.
+    """
+    with opened(copy_url) as store:
+        assert store.try_prompt(1000.0, 5)
+        assert not store.try_prompt(999.99, 5)
+        assert not store.try_prompt(1004.9, 5)
+        assert store.try_prompt(1005.0, 5)
+        assert store.try_prompt(1000.0, 5)
+
+
 def test_no_two_pull_at_the_same_time(false: FalseService, pulled: str) -> None:
     """Where each failure may cause a pull, they come one after the other."""
     at_once, most, lock = 0, 0, threading.Lock()

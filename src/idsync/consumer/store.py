@@ -118,7 +118,8 @@ class CopyStore:
     def try_prompt(self, now: float, interval: float) -> bool:
         """Whether a failed sign-in may cause a pull: once in `interval` seconds, for one caller."""
         prompted_at = self.state().prompted_at
-        if prompted_at <= now < prompted_at + interval:
+        # Another process may have noted a moment after our `now`; further off is a wrong clock.
+        if abs(now - prompted_at) < interval:
             return False
         return self._update(self._state.c.prompted_at == prompted_at, prompted_at=now)
 
