@@ -154,7 +154,7 @@ class AddressLimit:
                 if limiter.test(self._limit, name):
                     return
                 reset_at = limiter.get_window_stats(self._limit, name).reset_time
-                raise TooManyTries(max(1, math.ceil(reset_at - time.time())))
+                raise TooManyTries(max(0, int(reset_at - time.time())) + 1)
             except StorageError as error:
                 self._leave_alone(error)
 
