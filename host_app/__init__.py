@@ -27,6 +27,7 @@ from host_app import (
     errors,
     headers,
     language,
+    passkeys,
     phone,
     security,
     signing_in,
@@ -69,6 +70,7 @@ def create_app(config: Mapping[str, Any] | None = None) -> Flask:
     app.register_blueprint(start.blueprint)
     app.register_blueprint(signing_in.blueprint)
     app.register_blueprint(phone.blueprint)
+    app.register_blueprint(passkeys.blueprint)
     app.register_blueprint(security.blueprint)
     app.register_blueprint(connected.blueprint)
     errors.init_app(app)

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from flask import Flask, Response
+import functools
+from collections.abc import Callable
+from typing import ParamSpec
+
+from flask import Flask, Response, make_response
+from flask.typing import ResponseReturnValue
 from flask_wtf.csrf import CSRFError, CSRFProtect
+
+P = ParamSpec("P")
 
 # Nothing but our own files, and no scripts but on the few pages that ask for them. No
 # `form-action`: Chromium applies it to the whole redirect chain behind a form, and signing in may
@@ -23,10 +30,18 @@ PAGE_HEADERS = {
 }
 
 
-def allow_own_scripts(response: Response) -> Response:
+def with_own_scripts(view: Callable[P, ResponseReturnValue]) -> Callable[P, Response]:
     """Let a page run the scripts in our own files."""
-    response.headers["Content-Security-Policy"] = f"{CONTENT_SECURITY_POLICY}; script-src 'self'"
-    return response
+
+    @functools.wraps(view)
+    def wrapped(*args: P.args, **options: P.kwargs) -> Response:
+        response = make_response(view(*args, **options))
+        response.headers["Content-Security-Policy"] = (
+            f"{CONTENT_SECURITY_POLICY}; script-src 'self'"
+        )
+        return response
+
+    return wrapped
 
 
 class StrictCSRFProtect(CSRFProtect):  # type: ignore[misc]

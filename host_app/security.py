@@ -1,16 +1,17 @@
-"""How a person signs in: their phone number, their authenticator app, their recovery codes."""
+"""How a person signs in: phone number, authenticator app, passkeys, recovery codes."""
 
 from __future__ import annotations
 
+import datetime as dt
 from urllib.parse import quote
 
 import segno
-from flask import Blueprint, Response, flash, make_response, redirect, render_template, url_for
-from flask_babel import gettext
+from flask import Blueprint, flash, redirect, render_template, url_for
+from flask_babel import format_date, gettext
 from flask_login import current_user, login_required
-from werkzeug.wrappers import Response as Answer
+from werkzeug.wrappers import Response
 
-from host_app.headers import allow_own_scripts
+from host_app.headers import with_own_scripts
 from host_app.models import identity
 from host_app.signing_in import CodeForm
 
@@ -26,12 +27,14 @@ def page() -> str:
         factors=identity.factors.of(current_user),
         phone_offered=identity.phone.offered,
         phone=identity.phone.of(current_user),
+        passkeys=identity.passkeys.of(current_user),
+        day=_day,
     )
 
 
 @blueprint.post("/app")
 @login_required  # type: ignore[untyped-decorator]
-def begin_app() -> Answer:
+def begin_app() -> Response:
     """Make a secret for an authenticator app."""
     identity.factors.begin_app(current_user)
     return redirect(url_for("security.confirm_app"), 303)
@@ -39,7 +42,7 @@ def begin_app() -> Answer:
 
 @blueprint.route("/app/confirm", methods=["GET", "POST"])
 @login_required  # type: ignore[untyped-decorator]
-def confirm_app() -> Answer | tuple[str, int]:
+def confirm_app() -> Response | tuple[str, int]:
     """Show the secret as a QR code and ask for a first code."""
     new = identity.factors.new_app(current_user)
     if new is None:
@@ -49,8 +52,11 @@ def confirm_app() -> Answer | tuple[str, int]:
     if form.is_submitted():
         if form.validate():
             codes = identity.factors.confirm_app(current_user, form.code.data)
+            if codes:
+                return show_recovery_codes(codes)
             if codes is not None:
-                return _recovery_codes(codes)
+                flash(gettext("Your authenticator app is set up."))
+                return redirect(url_for("security.page"), 303)
             form.refuse(_wrong_code())
         status = 422
     picture = segno.make(new.address, error="m").svg_data_uri(scale=5, border=4, light="#fff")
@@ -60,8 +66,8 @@ def confirm_app() -> Answer | tuple[str, int]:
 
 @blueprint.route("/app/remove", methods=["GET", "POST"])
 @login_required  # type: ignore[untyped-decorator]
-def remove_app() -> Answer | tuple[str, int]:
-    """Turn the second factor off, after one more code of it."""
+def remove_app() -> Response | tuple[str, int]:
+    """Forget the authenticator app, after one more code."""
     identity.require_recent_sign_in(current_user)
     if not identity.factors.of(current_user).app:
         return redirect(url_for("security.page"))
@@ -70,7 +76,7 @@ def remove_app() -> Answer | tuple[str, int]:
     if form.is_submitted():
         if form.validate():
             if identity.factors.remove_app(current_user, form.code.data):
-                flash(gettext("Your account is protected by one factor only now."))
+                flash(gettext("The authenticator app is removed."))
                 return redirect(url_for("security.page"), 303)
             form.refuse(_wrong_code())
         status = 422
@@ -79,10 +85,10 @@ def remove_app() -> Answer | tuple[str, int]:
 
 @blueprint.route("/recovery-codes", methods=["GET", "POST"])
 @login_required  # type: ignore[untyped-decorator]
-def recovery_codes() -> Answer | tuple[str, int]:
+def recovery_codes() -> Response | tuple[str, int]:
     """Make new recovery codes, after one more code of the second factor."""
     identity.require_recent_sign_in(current_user)
-    if not identity.factors.of(current_user).app:
+    if not identity.factors.of(current_user):
         return redirect(url_for("security.page"))
     form = CodeForm()
     status = 200
@@ -90,18 +96,22 @@ def recovery_codes() -> Answer | tuple[str, int]:
         if form.validate():
             codes = identity.factors.renew_recovery_codes(current_user, form.code.data)
             if codes is not None:
-                return _recovery_codes(codes)
+                return show_recovery_codes(codes)
             form.refuse(_wrong_code())
         status = 422
     return render_template("renew_codes.html", form=form), status
 
 
-def _recovery_codes(codes: list[str]) -> Response:
+@with_own_scripts
+def show_recovery_codes(codes: list[str]) -> str:
     """The only page that ever shows them."""
     text = "\n".join((gettext("Recovery codes, each works once"), "", *codes, ""))
     download = "data:text/plain;charset=utf-8," + quote(text)
-    answer = make_response(render_template("recovery_codes.html", codes=codes, download=download))
-    return allow_own_scripts(answer)
+    return render_template("recovery_codes.html", codes=codes, download=download)
+
+
+def _day(seconds: int) -> str:
+    return str(format_date(dt.datetime.fromtimestamp(seconds, dt.UTC), "long"))
 
 
 def _wrong_code() -> str:

@@ -10,6 +10,7 @@ from werkzeug.wrappers import Response
 from wtforms import PasswordField, StringField, SubmitField
 from wtforms.validators import InputRequired, Length
 
+from host_app.headers import with_own_scripts
 from host_app.models import identity
 from host_app.next_address import local_path
 
@@ -67,7 +68,8 @@ class CodeForm(FlaskForm):  # type: ignore[misc]
 
 
 @blueprint.route("/sign-in", methods=["GET", "POST"])
-def sign_in() -> Response | str | tuple[str, int]:
+@with_own_scripts
+def sign_in() -> Response | tuple[str, int]:
     """Ask for the password; then go on to `next`, or to the start page."""
     destination = next_address()
     if current_user.is_authenticated and destination is None:
@@ -86,12 +88,19 @@ def sign_in() -> Response | str | tuple[str, int]:
             # One answer for an unknown, a mistyped and a disabled account: it gives nobody away.
             form.form_errors.append(gettext("The e-mail address or the password is wrong."))
         status = 422
-    phone = identity.phone.offered
-    return render_template("sign_in.html", form=form, next=destination, phone=phone), status
+    page = render_template(
+        "sign_in.html",
+        form=form,
+        next=destination,
+        phone=identity.phone.offered,
+        passkey=identity.passkeys.sign_in_options(),
+    )
+    return page, status
 
 
 @blueprint.route("/sign-in/second-factor", methods=["GET", "POST"])
-def second_factor() -> Response | str | tuple[str, int]:
+@with_own_scripts
+def second_factor() -> Response | tuple[str, int]:
     """Ask for a code of the authenticator app, or a recovery code, after the first step."""
     destination = next_address()
     if not identity.factors.awaited():
@@ -104,7 +113,9 @@ def second_factor() -> Response | str | tuple[str, int]:
                 return redirect(destination or url_for("start.page"), 303)
             form.refuse(gettext("This code is wrong, or was used before."))
         status = 422
-    return render_template("second_factor.html", form=form, next=destination), status
+    passkey = identity.passkeys.second_step_options()
+    page = render_template("second_factor.html", form=form, next=destination, passkey=passkey)
+    return page, status
 
 
 @blueprint.post("/sign-out")

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
 
 from flask import Blueprint, current_app
 from flask_sqlalchemy import SQLAlchemy
@@ -164,7 +163,7 @@ def assemble(
         grants=store,
         sealer=sealer,
         token_keys=token_keys,
-        service_name=lambda: urlsplit(issuer()).netloc,
+        issuer=issuer,
         send_text=send_text,
     )
 

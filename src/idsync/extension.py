@@ -30,6 +30,7 @@ from idsync.mounting import at_first_request, check_keys, mount
 from idsync.oauth.connected import ConnectedApplication
 from idsync.settings import Settings
 from idsync.signin.factors import SecondFactors
+from idsync.signin.passkey_sign_in import PasskeySignIn
 from idsync.signin.phone_sign_in import PhoneSignIn
 from idsync.signin.senders import SendText
 from idsync.signin.sessions import SignedIn
@@ -140,6 +141,11 @@ class IdSync:
     def factors(self) -> SecondFactors:
         """Second factors, and the second step of a sign-in."""
         return _parts().sign_in.factors
+
+    @property
+    def passkeys(self) -> PasskeySignIn:
+        """Passkeys and security keys, alone or as a second factor."""
+        return _parts().sign_in.passkeys
 
     def require_recent_sign_in(self, user: Any) -> None:
         """Raises RecentSignInRequired unless `user` signed in here within the last ten minutes."""

@@ -127,7 +127,7 @@ def test_a_second_factor_is_set_up_used_and_turned_off(browser: Chrome, place: P
     new = browser.find_element(By.CSS_SELECTOR, ".host-codes li").text
     place.open(browser, "/security/app/remove")
     enter(browser, "code", new, "Continue")
-    wait_for(browser, "protected by one factor only")
+    wait_for(browser, "The authenticator app is removed")
 
     sign_out(browser, place)
     sign_in(browser, place)

@@ -232,6 +232,29 @@ def upgrade() -> None:
         batch_op.create_index("ix_idsync_grant_session", ["session_id"], unique=False)
 
     op.create_table(
+        "idsync_passkey",
+        sa.Column("id", sa.LargeBinary(length=1023), nullable=False),
+        sa.Column("account_key", sa.Integer(), nullable=False),
+        sa.Column("public_key", sa.LargeBinary(), nullable=False),
+        sa.Column("sign_count", sa.BigInteger(), nullable=False),
+        sa.Column("synced", sa.Boolean(), nullable=False),
+        sa.Column("label", sa.String(length=60), nullable=False),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.Column("last_used_at", sa.BigInteger(), nullable=True),
+        sa.ForeignKeyConstraint(
+            ["account_key"],
+            ["idsync_account.account_key"],
+            name=op.f("fk_idsync_passkey_account_key"),
+            ondelete="CASCADE",
+        ),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_idsync_passkey")),
+    )
+    with op.batch_alter_table("idsync_passkey", schema=None) as batch_op:
+        batch_op.create_index(
+            batch_op.f("ix_idsync_passkey_account_key"), ["account_key"], unique=False
+        )
+
+    op.create_table(
         "idsync_recovery_code",
         sa.Column("id", sa.LargeBinary(length=16), nullable=False),
         sa.Column("account_key", sa.Integer(), nullable=False),
@@ -294,6 +317,10 @@ def downgrade() -> None:
 
     op.drop_table("idsync_session")
     op.drop_table("idsync_recovery_code")
+    with op.batch_alter_table("idsync_passkey", schema=None) as batch_op:
+        batch_op.drop_index(batch_op.f("ix_idsync_passkey_account_key"))
+
+    op.drop_table("idsync_passkey")
     with op.batch_alter_table("idsync_grant", schema=None) as batch_op:
         batch_op.drop_index("ix_idsync_grant_session")
         batch_op.drop_index("ix_idsync_grant_account")

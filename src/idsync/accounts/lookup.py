@@ -75,6 +75,10 @@ class Lookup:
             .where(self._models.table.c.email_key == email_key(email))
         ).first()
 
+    def user_by_key(self, key: Any) -> Any | None:
+        """The host's user with this primary key."""
+        return self._session.get(self._models.user_class, key)
+
     def find(self, subject: str) -> Account | None:
         """The account with this subject."""
         statement = self._accounts().where(self._models.table.c.subject == subject)

@@ -17,9 +17,12 @@ from idsync.crypto.sealing import Sealer
 from idsync.database import DatabaseSession
 from idsync.settings import Settings, is_loopback
 from idsync.signin.browser import BrowserSessions, SessionGrants
+from idsync.signin.challenges import LIFETIME, Challenges
 from idsync.signin.devices import Devices
 from idsync.signin.factors import SecondFactors
 from idsync.signin.limits import AddressLimit, TryLimit, define_try_table
+from idsync.signin.passkey_sign_in import PasskeySignIn
+from idsync.signin.passkeys import Passkeys, define_passkey_table
 from idsync.signin.password import PasswordSignIn
 from idsync.signin.phone import PhoneCodes, define_phone_code_table
 from idsync.signin.phone_sign_in import PhoneSignIn
@@ -44,10 +47,11 @@ class SignInTables:
     totp: Table
     recovery_code: Table
     phone_code: Table
+    passkey: Table
 
     def owned(self) -> tuple[Table, ...]:
         """Those whose rows go with an account."""
-        return self.session, self.totp, self.recovery_code
+        return self.session, self.totp, self.recovery_code, self.passkey
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +62,7 @@ class SignIn:
     password: PasswordSignIn
     phone: PhoneSignIn
     factors: SecondFactors
+    passkeys: PasskeySignIn
 
 
 def define_sign_in_tables(metadata: MetaData, models: AccountModels) -> SignInTables:
@@ -68,6 +73,7 @@ def define_sign_in_tables(metadata: MetaData, models: AccountModels) -> SignInTa
         totp=define_totp_table(metadata, models),
         recovery_code=define_recovery_table(metadata, models),
         phone_code=define_phone_code_table(metadata),
+        passkey=define_passkey_table(metadata, models),
     )
 
 
@@ -83,7 +89,7 @@ def assemble_sign_in(
     grants: SessionGrants,
     sealer: Sealer,
     token_keys: tuple[bytes, ...],
-    service_name: Callable[[], str],
+    issuer: Callable[[], str],
     send_text: SendText | None,
 ) -> SignIn:
     """The parts of one application. Raises ConfigurationError."""
@@ -109,6 +115,24 @@ def assemble_sign_in(
         addresses,
         Outbox(send_text or _sender(settings)).put,
     )
+    passkeys = Passkeys(
+        session,
+        tables.passkey,
+        Challenges(token_keys, limit("passkey challenge", 1, 2 * LIFETIME)),
+        issuer,
+    )
+    factors = SecondFactors(
+        session,
+        directory,
+        browser,
+        audit,
+        Totp(session, tables.totp, sealer),
+        RecoveryCodes(session, tables.recovery_code, _recovery_hashing(settings)),
+        passkeys,
+        limit("second factor", settings.second_factor_tries, settings.second_factor_try_seconds),
+        addresses,
+        lambda: urlsplit(issuer()).netloc,
+    )
     return SignIn(
         browser=browser,
         password=PasswordSignIn(
@@ -127,19 +151,8 @@ def assemble_sign_in(
             settings.phone_region,
             offered=send_text is not None or _reaches_phones(settings),
         ),
-        factors=SecondFactors(
-            session,
-            directory,
-            browser,
-            audit,
-            Totp(session, tables.totp, sealer),
-            RecoveryCodes(session, tables.recovery_code, _recovery_hashing(settings)),
-            limit(
-                "second factor", settings.second_factor_tries, settings.second_factor_try_seconds
-            ),
-            addresses,
-            service_name,
-        ),
+        factors=factors,
+        passkeys=PasskeySignIn(session, directory, browser, factors, passkeys, addresses),
     )
 
 

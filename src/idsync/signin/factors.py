@@ -1,7 +1,7 @@
 """The second factor: turning it on and off, and the second step of a sign-in.
 
-An account has `mfa` while an authenticator app is confirmed. Whoever signs in by a first factor
-alone is then not signed in (`browser.py`); `complete` makes the second step.
+An account has `mfa` while it has a confirmed authenticator app or a passkey. Whoever signs in by a
+first factor alone is then not signed in (`browser.py`); `complete` makes the second step.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from idsync.database import DatabaseSession
 from idsync.signin import first_step
 from idsync.signin.browser import BrowserSessions
 from idsync.signin.limits import AddressLimit, TryLimit, visitor_address
+from idsync.signin.passkeys import Passkeys
 from idsync.signin.recovery import RecoveryCodes
 from idsync.signin.sessions import SECOND_FACTOR, SignedIn
 from idsync.signin.totp import DIGITS, Totp
@@ -33,7 +34,12 @@ class Factors:
     """What an account has besides its password. recovery_codes: how many are left."""
 
     app: bool
+    passkeys: int
     recovery_codes: int
+
+    def __bool__(self) -> bool:
+        """Whether there is a second factor."""
+        return self.app or self.passkeys > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +61,7 @@ class SecondFactors:
         audit: Audit,
         totp: Totp,
         recovery: RecoveryCodes,
+        passkeys: Passkeys,
         tries: TryLimit,
         addresses: AddressLimit,
         issuer_name: Callable[[], str],
@@ -65,6 +72,7 @@ class SecondFactors:
         self._audit = audit
         self._totp = totp
         self._recovery = recovery
+        self._passkeys = passkeys
         self._tries = tries
         self._addresses = addresses
         self._issuer_name = issuer_name
@@ -96,8 +104,7 @@ class SecondFactors:
 
     def of(self, user: Any) -> Factors:
         """What the user has."""
-        key = self._directory.ensure_record(user).account_key
-        return Factors(self._totp.is_on(key), self._recovery.left(key))
+        return self._factors(self._directory.ensure_record(user).account_key)
 
     def begin_app(self, user: Any) -> None:
         """Make the secret for a new authenticator app. Raises RecentSignInRequired."""
@@ -116,10 +123,11 @@ class SecondFactors:
         return NewApp(secret, address)
 
     def confirm_app(self, user: Any, code: str) -> list[str] | None:
-        """Turn the new app on with its first code; the recovery codes, to be shown once.
+        """Turn the new app on with its first code.
 
-        None for a wrong code. This browser stays signed in, by both factors now; others must sign
-        in again. Raises RecentSignInRequired, TooManyTries.
+        New recovery codes, to be shown once, where there were none; None for a wrong code. This
+        browser stays signed in, by both factors now; others must sign in again. Raises
+        RecentSignInRequired, TooManyTries.
         """
         signed_in = self._browser.require_recent(user)
         record = self._within_limits(user)
@@ -127,32 +135,23 @@ class SecondFactors:
             self._refused()
             return None
         self._tries.forgive(str(record.account_key))
-        codes = self._recovery.renew(record.account_key)
-        record.mfa = True
-        self._record("second factor added", record, factor="app")
-        self._session.commit()
-        self._upgrade(record, signed_in)
-        return codes
+        return self.added(record, "app", signed_in, BY_CODE)
 
     def remove_app(self, user: Any, code: str) -> bool:
-        """Turn the second factor off; False for a wrong code. Raises as `confirm_app`."""
+        """Forget the app; False for a wrong code. Raises as `confirm_app`."""
         self._browser.require_recent(user)
-        record = self._within_limits(user)
-        if not self._right(record.account_key, record.subject, code):
-            self._refused()
+        if not self.confirm(user, code):
             return False
-        self._remove_all(record)
-        self._record("second factor removed", record, factor="app")
-        self._session.commit()
+        self._totp.remove(self._directory.ensure_record(user).account_key)
+        self.removed(user, "app")
         return True
 
     def renew_recovery_codes(self, user: Any, code: str) -> list[str] | None:
         """Ten new recovery codes, to be shown once; None for a wrong code. Raises likewise."""
         self._browser.require_recent(user)
-        record = self._within_limits(user)
-        if not self._right(record.account_key, record.subject, code):
-            self._refused()
+        if not self.confirm(user, code):
             return None
+        record = self._locked(user)
         codes = self._recovery.renew(record.account_key)
         self._record("recovery codes made", record)
         self._session.commit()
@@ -164,11 +163,46 @@ class SecondFactors:
         Raises UnknownRecord.
         """
         record = self._directory.record(subject)
-        self._remove_all(record)
+        for kind in (self._totp, self._recovery):
+            kind.remove(record.account_key)
+        self._passkeys.remove_all(record.account_key)
+        record.mfa = False
         record.epoch = secrets.new_epoch()
         self._session.flush()
         self._audit.record("second factors reset", actor, subject=subject)
         self._session.commit()
+
+    # --- for other kinds of factors ------------------------------------------------------------
+
+    def added(
+        self, record: AccountRecord, kind: str, signed_in: SignedIn, amr: tuple[str, ...]
+    ) -> list[str]:
+        """A factor was added at this browser, which proved it just now; commits.
+
+        Returns new recovery codes where there were none.
+        """
+        none_left = self._recovery.left(record.account_key) == 0
+        codes = self._recovery.renew(record.account_key) if none_left else []
+        record.mfa = True
+        self._record("second factor added", record, factor=kind)
+        self._session.commit()
+        proven = (*(one for one in signed_in.amr if one not in amr), *amr)
+        self._browser.sign_in(record.user, proven, epoch=signed_in.account.epoch)
+        return codes
+
+    def removed(self, user: Any, kind: str) -> None:
+        """A factor was removed; commits. Recovery codes go with the last one."""
+        record = self._locked(user)
+        if not self._factors(record.account_key):
+            self._recovery.remove(record.account_key)
+            record.mfa = False
+        self._record("second factor removed", record, factor=kind)
+        self._session.commit()
+
+    def confirm(self, user: Any, code: str) -> bool:
+        """Whether a code of app or paper is right; uses it up and commits. Raises TooManyTries."""
+        record = self._directory.ensure_record(user)
+        return self._check(record.account_key, record.subject, code)
 
     # --- details -------------------------------------------------------------------------------
 
@@ -215,15 +249,12 @@ class SecondFactors:
     def _locked(self, user: Any) -> AccountRecord:
         return self._directory.record(self._directory.ensure_record(user).subject)
 
-    def _remove_all(self, record: AccountRecord) -> None:
-        self._totp.remove(record.account_key)
-        self._recovery.remove(record.account_key)
-        record.mfa = False
-        self._session.flush()
-
-    def _upgrade(self, record: AccountRecord, signed_in: SignedIn) -> None:
-        amr = (*(one for one in signed_in.amr if one not in BY_CODE), *BY_CODE)
-        self._browser.sign_in(record.user, amr, epoch=signed_in.account.epoch)
+    def _factors(self, account_key: Any) -> Factors:
+        return Factors(
+            self._totp.is_on(account_key),
+            len(self._passkeys.of(account_key)),
+            self._recovery.left(account_key),
+        )
 
     def _record(self, kind: str, record: AccountRecord, **details: Any) -> None:
         actor = Actor("person", record.subject, visitor_address())

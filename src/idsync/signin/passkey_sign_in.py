@@ -1,0 +1,132 @@
+"""Signing in with a passkey, alone or as the second step, and a person's own passkeys."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from idsync.accounts.directory import Directory
+from idsync.database import DatabaseSession
+from idsync.signin import first_step
+from idsync.signin.browser import BrowserSessions
+from idsync.signin.factors import SecondFactors
+from idsync.signin.limits import AddressLimit
+from idsync.signin.passkeys import CONFIRM, SIGN_IN, Passkey, Passkeys
+from idsync.signin.sessions import SECOND_FACTOR
+
+
+class PasskeySignIn:
+    """What a host's pages need for passkeys. Every method commits what it changed.
+
+    Options go to the browser, answers come back from it, both as the JSON that
+    `PublicKeyCredential` reads and writes (WebAuthn Level 3 §5.1).
+    """
+
+    def __init__(
+        self,
+        session: DatabaseSession,
+        directory: Directory,
+        browser: BrowserSessions,
+        factors: SecondFactors,
+        passkeys: Passkeys,
+        addresses: AddressLimit,
+    ) -> None:
+        self._session = session
+        self._directory = directory
+        self._browser = browser
+        self._factors = factors
+        self._passkeys = passkeys
+        self._addresses = addresses
+
+    # --- signing in ----------------------------------------------------------------------------
+
+    def sign_in_options(self) -> str:
+        """Ask for any passkey that the device has for this service."""
+        return self._passkeys.request_options(SIGN_IN)
+
+    def sign_in(self, answer: str, *, remember: bool = False) -> bool:
+        """Sign in whose passkey it is: by two factors, the key and what unlocks it.
+
+        Raises TooManyTries.
+        """
+        self._addresses.check()
+        asserted = self._passkeys.check(SIGN_IN, answer, alone=True)
+        if asserted is None:
+            self._refused()
+            return False
+        user = self._directory.user_by_key(asserted.account_key)
+        amr = (*asserted.amr, SECOND_FACTOR)
+        return user is not None and self._browser.sign_in(user, amr, remember=remember)
+
+    def second_step_options(self) -> str | None:
+        """Ask for a passkey of the person who made the first step; None where there is none."""
+        first = first_step.kept()
+        found = None if first is None else self._directory.find(first.subject)
+        if first is None or found is None or not self._passkeys.of(found.key):
+            return None
+        return self._passkeys.request_options(f"{first.subject} {first.at}", found.key)
+
+    def complete(self, answer: str) -> bool:
+        """The second step of a sign-in. Raises TooManyTries."""
+        self._addresses.check()
+        first = first_step.kept()
+        if first is None:
+            return False
+        asserted = self._passkeys.check(f"{first.subject} {first.at}", answer, alone=False)
+        record = self._directory.record(first.subject)
+        if asserted is None or asserted.account_key != record.account_key:
+            self._refused()
+            return False
+        amr = (*first.amr, *asserted.amr, SECOND_FACTOR)
+        return self._browser.sign_in(record.user, amr, epoch=first.epoch, remember=first.remember)
+
+    # --- one's own passkeys --------------------------------------------------------------------
+
+    def of(self, user: Any) -> list[Passkey]:
+        """The user's passkeys."""
+        return self._passkeys.of(self._directory.ensure_record(user).account_key)
+
+    def creation_options(self, user: Any) -> str:
+        """Ask the device to make a passkey. Raises RecentSignInRequired."""
+        self._browser.require_recent(user)
+        return self._passkeys.creation_options(self._directory.ensure_record(user))
+
+    def add(self, user: Any, answer: str, label: str) -> list[str] | None:
+        """Keep a new passkey, which is a second factor from now on.
+
+        New recovery codes, to be shown once, where there were none; None for a wrong answer.
+        Raises InvalidValue, RecentSignInRequired.
+        """
+        signed_in = self._browser.require_recent(user)
+        record = self._directory.record(self._directory.ensure_record(user).subject)
+        if not self._passkeys.add(record, answer, label):
+            self._session.rollback()
+            return None
+        return self._factors.added(record, "passkey", signed_in, ("user", SECOND_FACTOR))
+
+    def confirm_options(self, user: Any) -> str:
+        """Ask for one of the user's passkeys before one is removed."""
+        key = self._directory.ensure_record(user).account_key
+        return self._passkeys.request_options(CONFIRM, key)
+
+    def remove(self, user: Any, passkey_id: str, *, answer: str = "", code: str = "") -> bool:
+        """Forget a passkey, after one of the user's, or a code, was used once more.
+
+        Raises RecentSignInRequired, TooManyTries.
+        """
+        self._browser.require_recent(user)
+        key = self._directory.ensure_record(user).account_key
+        if code:
+            right = self._factors.confirm(user, code)
+        else:
+            self._addresses.check()
+            asserted = self._passkeys.check(CONFIRM, answer, alone=False)
+            right = asserted is not None and asserted.account_key == key
+        if not right or not self._passkeys.remove(key, passkey_id):
+            self._refused()
+            return False
+        self._factors.removed(user, "passkey")
+        return True
+
+    def _refused(self) -> None:
+        self._session.rollback()
+        self._addresses.count()
