@@ -9,6 +9,10 @@ from pathlib import Path
 import pytest
 from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
+from selenium.webdriver.common.virtual_authenticator import (
+    Transport,
+    VirtualAuthenticatorOptions,
+)
 from selenium.webdriver.support.expected_conditions import staleness_of
 from selenium.webdriver.support.wait import WebDriverWait
 
@@ -156,6 +160,73 @@ def test_a_phone_is_added_and_signs_in(browser: Chrome, place: Place) -> None:
     enter(browser, "code", app.code(), "Continue")
     wait_for(browser, "You are signed in")
     assert complaints(browser) == []
+
+
+@pytest.fixture
+def authenticator(browser: Chrome) -> Iterator[None]:
+    """A device that makes passkeys, and that its owner unlocks."""
+    options = VirtualAuthenticatorOptions()
+    options.transport = Transport.INTERNAL
+    options.has_resident_key = options.has_user_verification = True
+    options.is_user_verified = True
+    browser.add_virtual_authenticator(options)
+    yield
+    browser.remove_virtual_authenticator()
+
+
+def click(browser: Chrome, text: str) -> None:
+    """Press a button that asks for a passkey, and wait for the page after it."""
+    before = browser.find_element(By.TAG_NAME, "html")
+    press(browser, text)
+    WebDriverWait(browser, PATIENCE).until(staleness_of(before))
+
+
+def test_a_passkey_is_made_used_and_removed(
+    browser: Chrome, place: Place, authenticator: None
+) -> None:
+    """Alone, as the second step, and to remove itself."""
+    sign_in(browser, place)
+    place.open(browser, "/security")
+    press(browser, "Add a passkey")
+    wait_for(browser, "New passkey")
+    browser.find_element(By.NAME, "label").send_keys("This computer")
+    click(browser, "Make the passkey")
+    wait_for(browser, "Your recovery codes")
+    press(browser, "I have kept them")
+    wait_for(browser, "This computer")
+
+    sign_out(browser, place)
+    place.open(browser, "/sign-in")
+    click(browser, "Sign in with a passkey")
+    wait_for(browser, "You are signed in")
+
+    sign_out(browser, place)
+    sign_in(browser, place)
+    wait_for(browser, "Second step")
+    click(browser, "Use a passkey")
+    wait_for(browser, "You are signed in")
+
+    place.open(browser, "/security")
+    press(browser, "Remove")
+    wait_for(browser, "Remove a passkey")
+    click(browser, "Remove with a passkey")
+    wait_for(browser, "The passkey This computer is removed.")
+    sign_out(browser, place)
+    sign_in(browser, place)
+    wait_for(browser, "You are signed in")
+    assert complaints(browser) == []
+
+
+def test_whoever_cancels_is_told_what_else_there_is(
+    browser: Chrome, place: Place, authenticator: None
+) -> None:
+    """No passkey of this service is on the device."""
+    place.open(browser, "/sign-in")
+    press(browser, "Sign in with a passkey")
+    wait_for(browser, "No passkey was used.")
+    browser.find_element(By.NAME, "email").send_keys(place.person.email)
+    enter(browser, "password", place.person.password, "Sign in")
+    wait_for(browser, "You are signed in")
 
 
 def test_who_guesses_is_told_to_wait(browser: Chrome, place: Place) -> None:

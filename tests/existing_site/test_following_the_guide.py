@@ -155,6 +155,23 @@ def test_a_wrong_first_password_takes_nothing_over(service: Service) -> None:
     assert "Welcome, Rower 3" in browser.sign_in("/login", mail, password_of(mail)).text
 
 
+def test_a_second_factor_holds_where_the_site_signs_people_in_itself(service: Service) -> None:
+    """This site's own page knows one step only; neither it nor authorize lets such a person in."""
+    mail, browser = "rower11@example.org", service.site.browser()
+    assert "Welcome, Rower 11" in browser.sign_in("/login", mail, password_of(mail)).text
+    service.site.execute(
+        "UPDATE idsync_account SET mfa = true WHERE account_key ="
+        " (SELECT id FROM users WHERE mail = :mail)",
+        mail=mail,
+    )
+    assert "Welcome" not in browser.get("/").text
+    sign_in = service.wiki.start()
+    page = browser.sign_in(browser.get(sign_in.address), mail, password_of(mail))
+    assert page.location.startswith(service.wiki.redirect_uri)
+    assert "error=access_denied" in page.location
+    assert "Welcome" not in browser.get("/").text
+
+
 def test_first_sign_ins_at_the_same_time_all_succeed(service: Service) -> None:
     """A double click, or a telephone and a laptop: one of them makes the companion row."""
     mail = "rower8@example.org"
