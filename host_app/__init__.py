@@ -28,6 +28,7 @@ from host_app import (
     headers,
     language,
     passkeys,
+    password,
     phone,
     security,
     signing_in,
@@ -71,6 +72,7 @@ def create_app(config: Mapping[str, Any] | None = None) -> Flask:
     app.register_blueprint(signing_in.blueprint)
     app.register_blueprint(phone.blueprint)
     app.register_blueprint(passkeys.blueprint)
+    app.register_blueprint(password.blueprint)
     app.register_blueprint(security.blueprint)
     app.register_blueprint(connected.blueprint)
     errors.init_app(app)

@@ -23,7 +23,7 @@ from idsync.accounts.directory import Directory, NewUser
 from idsync.accounts.passwords import LegacyCheck
 from idsync.accounts.revision import Revisions
 from idsync.assembly import Parts, assemble, define_tables
-from idsync.audit.events import Actor
+from idsync.audit.events import SYSTEM, Actor
 from idsync.cli import commands
 from idsync.errors import ConfigurationError
 from idsync.mounting import at_first_request, check_keys, mount
@@ -167,7 +167,15 @@ class IdSync:
         record = self.directory.ensure_record(_unwrapped(user))
         record = self.directory.record(record.subject)  # locked, after the site's own row
         _parts().passwords.write(record, plain)
+        _parts().audit.record("password changed", SYSTEM, subject=record.subject)
         _parts().sign_in.browser.renew(record)
+
+    def sign_out_everywhere(self, user: Any) -> None:
+        """End every session and grant of a user, in this browser too, and commit."""
+        subject = self.directory.ensure_record(_unwrapped(user)).subject
+        self.directory.sign_out_everywhere(subject, actor=Actor("person", subject))
+        self._db.session.commit()
+        _parts().sign_in.browser.sign_out()
 
     def sign_in(
         self,

@@ -88,7 +88,13 @@ def visit_every_page(browser: Chrome, services: Services) -> Iterator[str]:
     browser.get(services.identity)
     assert "You are signed in" in browser.page_source
     yield "signed in"
-    for path in ("/security", "/security/phone", "/security/passkeys/new", "/applications"):
+    for path in (
+        "/security",
+        "/security/password",
+        "/security/phone",
+        "/security/passkeys/new",
+        "/applications",
+    ):
         browser.get(services.identity + path)
         yield path
 
