@@ -56,7 +56,8 @@ def create_app(config: Mapping[str, Any] | None = None) -> Flask:
     database.prepare_connections(app)
     Migrate(app, db, directory=str(Path(app.root_path, "migrations")), render_as_batch=True)
 
-    headers.StrictCSRFProtect(app)
+    csrf = headers.StrictCSRFProtect(app)
+    csrf.exempt(language.blueprint)
     login_manager = LoginManager()
     login_manager.login_view = "signing_in.sign_in"
     login_manager.login_message = None

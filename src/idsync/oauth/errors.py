@@ -9,6 +9,11 @@ from authlib.oauth2 import OAuth2Error
 from authlib.oauth2.rfc6749 import UnsupportedGrantTypeError
 
 
+def N_(text: str) -> str:  # noqa: N802 - the customary name of a gettext marker
+    """Mark a text for translation where it is translated later."""
+    return text
+
+
 class PageError(Exception):
     """A request that must not be redirected: it is shown on the service's own page.
 
@@ -16,8 +21,8 @@ class PageError(Exception):
     """
 
     status = 400
-    title = "This link does not work"
-    message = "The application that sent you here made a mistake. Go back to it and try again."
+    title = N_("This link does not work")
+    message = N_("The application that sent you here made a mistake. Go back to it and try again.")
     detail = ""
 
 
@@ -30,8 +35,8 @@ class UnreadableRequest(PageError):
 class ExpiredRequest(PageError):
     """A pending request or consent form that is not ours, or was left lying for too long."""
 
-    title = "This page has expired"
-    message = "Go back to the application and start signing in again."
+    title = N_("This page has expired")
+    message = N_("Go back to the application and start signing in again.")
 
 
 class RepeatedClient(PageError):
@@ -43,16 +48,16 @@ class RepeatedClient(PageError):
 class UnknownApplication(PageError):
     """No such client_id."""
 
-    title = "Unknown application"
-    message = "The application that sent you here is not registered with this service."
+    title = N_("Unknown application")
+    message = N_("The application that sent you here is not registered with this service.")
     detail = "client_id is unknown."
 
 
 class InactiveApplication(PageError):
     """The application was switched off."""
 
-    title = "Application switched off"
-    message = "The application that sent you here may not sign people in at the moment."
+    title = N_("Application switched off")
+    message = N_("The application that sent you here may not sign people in at the moment.")
     detail = "The application is not active."
 
 
@@ -81,8 +86,8 @@ class DatabaseAway(PageError):
     """The database does not answer."""
 
     status = 503
-    title = "Please try again in a moment"
-    message = "The service cannot reach its database. Nothing you did is lost."
+    title = N_("Please try again in a moment")
+    message = N_("The service cannot reach its database. Nothing you did is lost.")
 
 
 class AuthorizationError(OAuth2Error):

@@ -13,7 +13,7 @@ from flask import Response, current_app, render_template, url_for
 
 from idsync.accounts.record import Account
 from idsync.applications.application import Application
-from idsync.oauth.errors import PageError
+from idsync.oauth.errors import N_, PageError
 from idsync.oauth.request import AuthorizationRequest
 
 # No `form-action`: Chromium applies it to the whole redirect chain behind a form, and the consent
@@ -22,11 +22,6 @@ CONTENT_SECURITY_POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
     "base-uri 'none'; frame-ancestors 'none'"
 )
-
-
-def N_(text: str) -> str:  # noqa: N802 - the customary name of a gettext marker
-    """Mark a text for translation where it is translated later."""
-    return text
 
 
 SCOPE_TEXTS = {
