@@ -30,6 +30,7 @@ def init_app(app: Flask) -> None:
     Babel(app, locale_selector=_choose, default_locale="en")
     app.jinja_env.globals["get_locale"] = get_locale
     app.jinja_env.globals["languages"] = LANGUAGES
+    app.jinja_env.globals["this_page"] = _this_page
     app.register_blueprint(blueprint)
     app.after_request(_say_that_it_varies)
 
@@ -58,6 +59,16 @@ def choose() -> Answer:
 def _choose() -> str:
     chosen = request.cookies.get(COOKIE, "")
     return chosen if chosen in LANGUAGES else request.accept_languages.best_match(LANGUAGES) or "en"
+
+
+def _this_page() -> str:
+    """The address to come back to; none after a form was sent, or where it cannot be read."""
+    if request.method != "GET":
+        return ""
+    try:
+        return request.full_path.rstrip("?")
+    except UnicodeDecodeError:
+        return ""
 
 
 def _say_that_it_varies(response: Response) -> Response:
