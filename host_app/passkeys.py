@@ -5,27 +5,18 @@ from __future__ import annotations
 from flask import Blueprint, abort, flash, redirect, render_template, url_for
 from flask_babel import gettext, lazy_gettext
 from flask_login import current_user, login_required
-from flask_wtf import FlaskForm
 from werkzeug.wrappers import Response
-from wtforms import HiddenField, StringField, SubmitField
+from wtforms import StringField, SubmitField
 from wtforms.validators import InputRequired, Length
 
 from host_app.headers import with_own_scripts
 from host_app.models import identity
+from host_app.proof import PasskeyForm, Proof, ask_for_proof, refuse_proof, render_proof
 from host_app.security import show_recovery_codes
 from host_app.signing_in import next_address
 from idsync import InvalidValue
 
 blueprint = Blueprint("passkeys", __name__)
-
-LONGEST_ANSWER = 16_384
-"""Characters of what a browser says about a passkey; attestations with certificates are long."""
-
-
-class PasskeyForm(FlaskForm):  # type: ignore[misc]
-    """What the browser says, filled in by a script."""
-
-    answer = HiddenField(validators=[Length(max=LONGEST_ANSWER)])
 
 
 class NewPasskeyForm(PasskeyForm):
@@ -37,17 +28,6 @@ class NewPasskeyForm(PasskeyForm):
         render_kw={"autocomplete": "off"},
     )
     submit = SubmitField(lazy_gettext("Make the passkey"))
-
-
-class RemovePasskeyForm(PasskeyForm):
-    """The proof that it is still the owner."""
-
-    code = StringField(
-        lazy_gettext("Code"),
-        [Length(max=40)],
-        render_kw={"autocomplete": "one-time-code", "spellcheck": "false"},
-    )
-    submit = SubmitField(lazy_gettext("Remove with a code"))
 
 
 @blueprint.post("/sign-in/passkey")
@@ -101,22 +81,17 @@ def add() -> Response | str | tuple[str, int]:
 @with_own_scripts
 def remove(passkey_id: str) -> Response | tuple[str, int]:
     """Forget a passkey, after one more proof."""
-    identity.require_recent_sign_in(current_user)
     named = {one.id: one.label for one in identity.passkeys.of(current_user)}
     if passkey_id not in named:
         abort(404)
-    form = RemovePasskeyForm()
-    status = 200
-    if form.is_submitted():
-        if form.validate() and identity.passkeys.remove(
-            current_user, passkey_id, answer=form.answer.data or "", code=form.code.data or ""
-        ):
+    proof = ask_for_proof()
+    if isinstance(proof, Proof):
+        if identity.passkeys.remove(current_user, passkey_id, code=proof.code, answer=proof.answer):
             flash(gettext("The passkey %(name)s is removed.", name=named[passkey_id]))
             return redirect(url_for("security.page"), 303)
-        form.form_errors.append(gettext("Neither a passkey nor a code of yours came with this."))
-        form.code.data, form.answer.data, status = "", "", 422
-    options = identity.passkeys.confirm_options(current_user)
-    page = render_template(
-        "remove_passkey.html", form=form, options=options, label=named[passkey_id]
+        proof = refuse_proof()
+    return render_proof(
+        proof,
+        gettext("Remove a passkey"),
+        gettext("%(name)s will not sign you in any more.", name=named[passkey_id]),
     )
-    return page, status

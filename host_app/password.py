@@ -56,7 +56,7 @@ def change() -> Response | tuple[str, int]:
             identity.set_password(user, form.new.data)
             db.session.commit()
             if signed_in is not None:
-                identity.sign_in(user, amr=signed_in.amr)
+                identity.sign_in(user, amr=signed_in.amr, auth_time=signed_in.auth_time)
             flash(gettext("Your password is changed. All other browsers are signed out."))
             return redirect(url_for("security.page"), 303)
         status = 422

@@ -14,7 +14,7 @@ from wtforms.validators import InputRequired, Length
 
 from host_app.models import identity
 from host_app.signing_in import CodeForm, next_address
-from idsync import InvalidValue, TooManyTries
+from idsync import InvalidValue
 
 blueprint = Blueprint("phone", __name__)
 
@@ -97,7 +97,7 @@ def change_number() -> Response | str | tuple[str, int]:
 def confirm_number() -> Response | str | tuple[str, int]:
     """Ask for the code sent to the new number."""
     identity.require_recent_sign_in(current_user)
-    number = identity.phone.requested_change()
+    number = identity.phone.requested_change(current_user)
     if number is None:
         return redirect(url_for("phone.change_number"))
     form = CodeForm()
@@ -133,16 +133,8 @@ def _sent(form: PhoneForm, *, own: bool = False) -> bool:
         form.phone.errors = [
             gettext("Please enter the number with its country code, such as +49 30 123456.")
         ]
-    except TooManyTries as wait:
-        form.form_errors.append(
-            gettext(
-                "Another code can be sent to this number in %(seconds)d seconds.",
-                seconds=wait.retry_after,
-            )
-        )
-    else:
-        return True
-    return False
+        return False
+    return True
 
 
 def _confirmed(form: CodeForm) -> bool:

@@ -13,6 +13,7 @@ from werkzeug.wrappers import Response
 
 from host_app.headers import with_own_scripts
 from host_app.models import identity
+from host_app.proof import Proof, ask_for_proof, refuse_proof, render_proof
 from host_app.signing_in import CodeForm
 
 blueprint = Blueprint("security", __name__, url_prefix="/security")
@@ -66,40 +67,44 @@ def confirm_app() -> Response | tuple[str, int]:
 
 @blueprint.route("/app/remove", methods=["GET", "POST"])
 @login_required  # type: ignore[untyped-decorator]
+@with_own_scripts
 def remove_app() -> Response | tuple[str, int]:
-    """Forget the authenticator app, after one more code."""
-    identity.require_recent_sign_in(current_user)
+    """Forget the authenticator app, after one more proof."""
     if not identity.factors.of(current_user).app:
         return redirect(url_for("security.page"))
-    form = CodeForm()
-    status = 200
-    if form.is_submitted():
-        if form.validate():
-            if identity.factors.remove_app(current_user, form.code.data):
-                flash(gettext("The authenticator app is removed."))
-                return redirect(url_for("security.page"), 303)
-            form.refuse(_wrong_code())
-        status = 422
-    return render_template("remove_app.html", form=form), status
+    proof = ask_for_proof()
+    if isinstance(proof, Proof):
+        if identity.factors.remove_app(current_user, code=proof.code, answer=proof.answer):
+            flash(gettext("The authenticator app is removed."))
+            return redirect(url_for("security.page"), 303)
+        proof = refuse_proof()
+    return render_proof(
+        proof,
+        gettext("Remove the authenticator app"),
+        gettext("If you have no passkey, your password alone is enough to sign in after that."),
+    )
 
 
 @blueprint.route("/recovery-codes", methods=["GET", "POST"])
 @login_required  # type: ignore[untyped-decorator]
-def recovery_codes() -> Response | tuple[str, int]:
-    """Make new recovery codes, after one more code of the second factor."""
-    identity.require_recent_sign_in(current_user)
+@with_own_scripts
+def recovery_codes() -> Response | str | tuple[str, int]:
+    """Make new recovery codes, after one more proof."""
     if not identity.factors.of(current_user):
         return redirect(url_for("security.page"))
-    form = CodeForm()
-    status = 200
-    if form.is_submitted():
-        if form.validate():
-            codes = identity.factors.renew_recovery_codes(current_user, form.code.data)
-            if codes is not None:
-                return show_recovery_codes(codes)
-            form.refuse(_wrong_code())
-        status = 422
-    return render_template("renew_codes.html", form=form), status
+    proof = ask_for_proof()
+    if isinstance(proof, Proof):
+        codes = identity.factors.renew_recovery_codes(
+            current_user, code=proof.code, answer=proof.answer
+        )
+        if codes is not None:
+            return show_recovery_codes(codes)
+        proof = refuse_proof()
+    return render_proof(
+        proof,
+        gettext("New recovery codes"),
+        gettext("You get ten new codes, and the old ones stop working."),
+    )
 
 
 @with_own_scripts

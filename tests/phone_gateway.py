@@ -17,6 +17,7 @@ class Gateway(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.address = f"http://127.0.0.1:{self.server_port}/send"
         self.status = 202
+        self.location = ""
         self.messages: list[dict[str, str]] = []
         self.tokens: list[str | None] = []
 
@@ -38,6 +39,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.server.tokens.append(self.headers["Authorization"])
         self.server.messages.append(json.loads(body))
         self.send_response(self.server.status)
+        if self.server.location:
+            self.send_header("Location", self.server.location)
         self.end_headers()
 
     def log_message(self, *args: object) -> None:

@@ -13,9 +13,10 @@ async function ask(kind, options) {
   return navigator.credentials.get({ publicKey });
 }
 
+for (const text of document.querySelectorAll("[data-passkey-missing]")) text.hidden = able;
+
 for (const button of document.querySelectorAll("[data-passkey]")) {
   const form = button.form;
-  for (const part of document.querySelectorAll("[data-passkey-part]")) part.hidden = !able;
   button.hidden = !able;
   form.addEventListener("submit", async (event) => {
     if (event.submitter !== button) return;

@@ -124,9 +124,7 @@ class IdSync:
         just checked. Commits the count of tries. Raises TooManyTries, which idsync answers with a
         page where the site does not.
         """
-        verified = _parts().sign_in.password.check(
-            _unwrapped(user), plain, login, self.directory.ensure_record
-        )
+        verified = _parts().sign_in.password.check(_unwrapped(user), plain, login)
         if verified is None:
             return False
         _parts().sign_in.browser.remember(verified)
@@ -183,17 +181,19 @@ class IdSync:
         *,
         amr: Iterable[str] = ("pwd",),
         epoch: bytes | None = None,
+        auth_time: int | None = None,
         remember: bool = False,
     ) -> bool:
         """Sign a user in at this browser and commit.
 
         amr: how they proved who they are (RFC 8176); with "mfa" when by more than one factor.
-        epoch: `verified_epoch` of the earlier request in which the password was checked. False for
+        auth_time: when they did, in unix seconds, where it was not now. epoch: `verified_epoch`
+        of the earlier request in which the password was checked. False for
         a disabled account, where a password was changed since, and where Flask-Login refuses; and
         where a second factor is still to come: then `factors.awaited()` is True.
         """
         return _parts().sign_in.browser.sign_in(
-            _unwrapped(user), amr, epoch=epoch, remember=remember
+            _unwrapped(user), amr, epoch=epoch, auth_time=auth_time, remember=remember
         )
 
     def sign_out(self, next: str = "") -> Response:

@@ -90,8 +90,7 @@ class Settings:
     )
     account_tries: int = _setting(
         10,
-        "Passwords that may be tried for an account at once, from browsers that it does not know "
-        "(NIST SP 800-63B §5.2.2 allows at most 100 in a row).",
+        "Passwords that may be tried for an account at once, from browsers that it does not know.",
     )
     account_try_seconds: int = _setting(
         360, "Seconds after which an account whose tries are used up may be tried once more."
@@ -109,6 +108,7 @@ class Settings:
         "memory://",
         "Where tries per address are counted, as the limits package writes it: redis://host:6379 "
         "where several processes serve; in memory each process counts alone.",
+        secret=True,  # the address may hold a password
     )
     phone_region: str = _setting(
         "",
@@ -120,6 +120,7 @@ class Settings:
         "How codes reach phones: console (standard error, for development), or the address of an "
         "HTTP gateway, which is sent JSON with `to` and `text`. Not used with "
         "`IdSync(send_text=…)`.",
+        secret=True,
     )
     phone_gateway_token: str = _setting(
         "", "Sent to the HTTP gateway as a bearer token.", secret=True
@@ -223,10 +224,14 @@ class Settings:
                 )
         if not re.fullmatch("([A-Z]{2})?", self.phone_region):
             raise ConfigurationError("IDSYNC_PHONE_REGION must be two capital letters, such as DE.")
-        if self.phone_sender != "console" and not self.phone_sender.startswith(
-            ("https://", "http://")
-        ):
-            raise ConfigurationError("IDSYNC_PHONE_SENDER must be console or an http(s) address.")
+        if self.phone_sender != "console":
+            sender = urlsplit(self.phone_sender)
+            local = sender.scheme == "http" and is_loopback(sender.hostname)
+            if not (local or sender.scheme == "https"):
+                raise ConfigurationError(
+                    "IDSYNC_PHONE_SENDER must be console or an https address; http is accepted on "
+                    "a loopback host only."
+                )
         if self.session_lifetime <= 0 or self.refresh_retry_seconds < 0:
             raise ConfigurationError(
                 "IDSYNC_SESSION_LIFETIME must be positive and IDSYNC_REFRESH_RETRY_SECONDS "

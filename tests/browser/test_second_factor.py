@@ -209,7 +209,7 @@ def test_a_passkey_is_made_used_and_removed(
     place.open(browser, "/security")
     press(browser, "Remove")
     wait_for(browser, "Remove a passkey")
-    click(browser, "Remove with a passkey")
+    click(browser, "Use a passkey")
     wait_for(browser, "The passkey This computer is removed.")
     sign_out(browser, place)
     sign_in(browser, place)

@@ -37,7 +37,7 @@ def guess(clock: Clock, attempt: Callable[[], object]) -> tuple[int, int, int]:
 
 
 def test_passwords_of_one_account(app: Flask, ada: User, clock: Clock, parts: SignIn) -> None:
-    parts.password._addresses._limit = AddressLimit("memory://", "1000000 per second")._limit
+    parts.password._addresses._limit = AddressLimit("memory://", "1000000 per second", "")._limit
     with app.test_request_context():
         got = guess(clock, lambda: identity.check_password(ada, "wrong"))
     assert got == figures("passwords of one account")

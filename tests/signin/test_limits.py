@@ -2,6 +2,7 @@
 
 import logging
 import socket
+from dataclasses import replace
 
 import pytest
 from flask import Flask
@@ -9,8 +10,10 @@ from sqlalchemy import func, select
 
 import hosting
 from host_app.models import User, db, identity
-from idsync import ConfigurationError, TooManyTries
+from idsync import ConfigurationError, Settings, TooManyTries
 from idsync.signin.assembly import SignIn, SignInTables
+from idsync.signin.factors import NewApp
+from idsync.signin.first_step import FirstStep
 from idsync.signin.limits import AddressLimit, TryLimit
 from signin.conftest import Clock
 
@@ -70,6 +73,16 @@ def test_a_clock_that_was_wrong_locks_nobody_out(limit: TryLimit, clock: Clock) 
     use_up(limit)
     clock.forward(-1_000_000)
     assert use_up(limit) == 3
+
+
+@pytest.mark.parametrize("apart", [0.1, 60, 299])
+def test_machines_whose_clocks_differ_give_no_more_tries(
+    limit: TryLimit, clock: Clock, apart: float
+) -> None:
+    """The slower one sees a time that is not there yet."""
+    use_up(limit)
+    clock.forward(-apart)
+    assert use_up(limit) == 0
 
 
 def test_forgiven_tries_are_free_and_others_are_not(limit: TryLimit) -> None:
@@ -214,6 +227,58 @@ def test_right_passwords_do_not_count_against_an_address(database_url: str) -> N
         hosting.close_host(app)
 
 
+def test_neighbours_keep_nobody_out_who_signed_in_here_before(database_url: str) -> None:
+    """A school is one address; a browser that the account knows has tries of its own."""
+    app = hosting.make_host(database_url, IDSYNC_ADDRESS_LIMIT="2 per hour")
+    try:
+        person = hosting.add_person(
+            app, "Ada", "ada@example.org", "correct", "--phone", "+493012345"
+        )
+        own, neighbour = app.test_client(), app.test_client()
+        hosting.sign_in(own, person)
+        made = hosting.set_up_app(own)
+        hosting.submit(own, "/", {}, post_to="/sign-out")
+        for _ in range(3):
+            hosting.sign_in(neighbour, person, password="wrong")
+        assert hosting.sign_in(neighbour, person).status_code == 429
+        hosting.sign_in(own, person)
+        answer = hosting.submit(own, "/sign-in/second-factor", {"code": made.code()})
+        assert answer.status_code == 303
+    finally:
+        hosting.close_host(app)
+
+
+def test_asking_for_codes_is_no_failed_try(database_url: str) -> None:
+    app = hosting.make_host(database_url, IDSYNC_ADDRESS_LIMIT="2 per hour")
+    try:
+        person = hosting.add_person(app)
+        for number in range(3):
+            answer = hosting.submit(
+                app.test_client(), "/sign-in/phone", {"phone": f"+49301234567{number}"}
+            )
+        assert answer.status_code == 429
+        assert hosting.sign_in(app.test_client(), person).status_code == 303
+    finally:
+        hosting.close_host(app)
+
+
+def test_no_secret_stands_in_a_repr(app: Flask) -> None:
+    """Reprs end up in logs and error reports."""
+    settings = replace(
+        identity_settings(app),
+        limits_storage="redis://:hunter2@localhost",
+        phone_sender="https://user:hunter2@gateway.example",
+        phone_gateway_token="hunter2",
+    )
+    made = (NewApp("hunter2", "otpauth://hunter2"), FirstStep("a", b"hunter2", (), 0, False))
+    assert "hunter2" not in repr((settings, *made))
+
+
+def identity_settings(app: Flask) -> Settings:
+    with app.app_context():
+        return identity.settings
+
+
 @pytest.mark.parametrize(
     ("first", "second", "same"),
     [
@@ -225,7 +290,7 @@ def test_right_passwords_do_not_count_against_an_address(database_url: str) -> N
 )
 def test_what_counts_as_one_address(app: Flask, first: str, second: str, same: bool) -> None:
     """The /64 of an IPv6 address: one subscriber has all of it."""
-    limit = AddressLimit("memory://", "1 per hour")
+    limit = AddressLimit("memory://", "1 per hour", "tries")
     with app.test_request_context(environ_base={"REMOTE_ADDR": first}):
         limit.count()
     with app.test_request_context(environ_base={"REMOTE_ADDR": second}):
@@ -241,7 +306,8 @@ def test_redis_counts_for_all_processes(app: Flask) -> None:
     with socket.socket() as probe:
         if probe.connect_ex(("127.0.0.1", 6379)) != 0:
             pytest.skip("no Redis answers at 127.0.0.1:6379")
-    one, other = (AddressLimit("redis://127.0.0.1:6379/9", "2 per 2 seconds") for _ in range(2))
+    redis = ("redis://127.0.0.1:6379/9", "2 per 2 seconds", "tries")
+    one, other = AddressLimit(*redis), AddressLimit(*redis)
     with app.test_request_context(environ_base={"REMOTE_ADDR": "198.51.100.77"}):
         one.check()
         one.count()

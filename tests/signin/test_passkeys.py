@@ -3,18 +3,21 @@
 import html
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sqlalchemy import text
 
 import hosting
 from authenticator import SecurityKey, decode, encode
-from host_app.models import identity
+from host_app.models import User, db, identity
+from idsync import RecentSignInRequired
 from idsync.signin.assembly import SignIn
+from idsync.signin.sessions import SignedIn
 from signin.conftest import Clock
 
 ORIGIN = hosting.ISSUER
@@ -224,6 +227,117 @@ def test_a_challenge_is_for_one_purpose(
     assert not is_signed_in(other)
 
 
+def test_an_answer_got_in_another_browser_is_refused(
+    app: Flask, client: FlaskClient, person: object, other: FlaskClient
+) -> None:
+    """Or somebody could be signed in as somebody else without noticing."""
+    key = SecurityKey(ORIGIN)
+    add(client, key)
+    answer = key.get(options_on(app.test_client(), "/sign-in"))
+    assert not sign_in(other, answer)
+
+
+@pytest.mark.parametrize("answer", ["[" * 16_000, '{"a":' * 3_000, "", "null", "\ud83d" * 5])
+def test_what_no_browser_sends_is_refused(other: FlaskClient, answer: str) -> None:
+    fields = {"answer": answer.encode("utf-16", "surrogatepass").decode("utf-16", "replace")}
+    sent = hosting.submit(other, "/sign-in", fields, post_to="/sign-in/passkey")
+    assert sent.status_code == 303
+    assert not is_signed_in(other)
+
+
+def test_an_account_erased_between_the_steps_is_refused(
+    app: Flask, client: FlaskClient, person: hosting.Person, other: FlaskClient
+) -> None:
+    key = SecurityKey(ORIGIN)
+    add(client, key)
+    hosting.sign_in(other, person)
+    answer = key.get(options_on(other, "/sign-in/second-factor"))
+    page = other.get("/sign-in/second-factor")
+    hosting.run(app, "idsync", "account", "erase", person.id, "--yes")
+    fields = {**hosting.hidden_fields(page.text), "answer": answer}
+    assert other.post("/sign-in/second-factor/passkey", data=fields).status_code == 303
+    assert not is_signed_in(other)
+
+
+def test_adding_a_factor_is_no_new_sign_in(
+    client: FlaskClient, person: object, clock: Clock
+) -> None:
+    """The ten minutes in which factors may be changed run from the last real proof."""
+    clock.forward(400)
+    assert add(client, SecurityKey(ORIGIN)) == 200
+    clock.forward(201)
+    answer = client.get("/security/passkeys/new")
+    assert answer.headers["Location"].startswith("/sign-in")
+
+
+def test_a_session_that_ends_meanwhile_adds_nothing(
+    app: Flask, client: FlaskClient, person: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The owner changes the password while a thief adds a key to the account."""
+    path, key = "/security/passkeys/new", SecurityKey(ORIGIN)
+    answer = key.create(options_on(client, path))
+    page = client.get(path)
+    browser = app.extensions["idsync"].sign_in.browser
+    look = browser.require_recent
+
+    def look_just_before(user: User) -> SignedIn:
+        seen: SignedIn = look(user)
+        db.session.rollback()
+        with db.engine.begin() as connection:
+            connection.execute(
+                text("UPDATE idsync_account SET epoch = :epoch"), {"epoch": b"x" * 8}
+            )
+        return seen
+
+    monkeypatch.setattr(browser, "require_recent", look_just_before)
+    fields = {**hosting.hidden_fields(page.text), "answer": answer, "label": "x"}
+    sent = client.post(path, data=fields)
+    assert sent.headers["Location"].startswith("/sign-in")
+    monkeypatch.undo()
+    assert not sign_in_with(app.test_client(), key)
+
+
+@pytest.mark.parametrize(
+    ("issuer", "origin"),
+    [
+        ("https://ID.example.org:443", "https://id.example.org"),
+        ("https://id.example.org:8443/sso", "https://id.example.org:8443"),
+        ("http://[::1]:8000", "http://[::1]:8000"),
+    ],
+)
+def test_the_origin_is_written_as_browsers_do(parts: SignIn, issuer: str, origin: str) -> None:
+    passkeys = parts.passkeys._passkeys
+    passkeys._issuer = lambda: issuer
+    assert passkeys._origin() == origin
+
+
+def test_a_host_that_does_not_answer_it_asks_to_sign_in_again(
+    app: Flask, client: FlaskClient, person: object, clock: Clock
+) -> None:
+    """RecentSignInRequired has an answer of its own: the host's sign-in page."""
+    del app.error_handler_spec[None][None][RecentSignInRequired]
+    app.extensions["idsync"].sign_in.browser.connect(app)
+    clock.forward(601)
+    assert client.get("/security/passkeys/new").headers["Location"].startswith("/sign-in?next=")
+    assert not is_signed_in(client)
+
+
+def test_a_passkey_helps_who_lost_the_app(
+    client: FlaskClient, person: object, other: FlaskClient
+) -> None:
+    """It removes the app, and makes new recovery codes."""
+    hosting.set_up_app(client)
+    key = SecurityKey(ORIGIN)
+    assert add(client, key) == 303  # there are recovery codes already
+    answer = key.get(options_on(client, "/security/recovery-codes"))
+    made = hosting.submit(client, "/security/recovery-codes", {"answer": answer})
+    assert len(re.findall(r"<li><code>", made.text)) == 10
+    answer = key.get(options_on(client, "/security/app/remove"))
+    assert hosting.submit(client, "/security/app/remove", {"answer": answer}).status_code == 303
+    assert "Set up an authenticator app" in client.get("/security").text
+    assert sign_in_with(other, key)
+
+
 def test_a_challenge_waits_ten_minutes(
     client: FlaskClient, person: object, other: FlaskClient, clock: Clock
 ) -> None:
@@ -306,10 +420,11 @@ def test_failed_answers_count_against_the_address(database_url: str) -> None:
 
 
 @pytest.fixture
-def check(parts: SignIn, app: Flask) -> Callable[[str], object]:
+def check(app: Flask, parts: SignIn) -> Iterator[Callable[[str], object]]:
     """Checks an answer of a browser as the sign-in page does."""
     passkeys = parts.passkeys._passkeys
-    return lambda answer: passkeys.check("sign in", answer, alone=True)
+    with app.test_request_context():
+        yield lambda answer: passkeys.check("sign in", answer, alone=True)
 
 
 @pytest.fixture
@@ -337,11 +452,10 @@ WITHIN = ("clientDataJSON", "authenticatorData", "signature", "userHandle")
 )
 @given(data=st.data())
 def test_garbage_from_a_browser_is_refused_and_fails_nothing(
-    app: Flask, key: SecurityKey, check: Callable[[str], object], data: st.DataObject
+    key: SecurityKey, check: Callable[[str], object], data: st.DataObject
 ) -> None:
     """A right answer with one part spoilt, or anything at all."""
-    with app.test_request_context():
-        answer = json.loads(key.get(identity.passkeys.sign_in_options()))
+    answer = json.loads(key.get(identity.passkeys.sign_in_options()))
     spoilt = data.draw(st.sampled_from((*PARTS, *WITHIN, "all", "bytes")))
     if spoilt == "all":
         answer = data.draw(json_values)

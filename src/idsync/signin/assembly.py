@@ -93,8 +93,12 @@ def assemble_sign_in(
     send_text: SendText | None,
 ) -> SignIn:
     """The parts of one application. Raises ConfigurationError."""
-    devices = Devices(token_keys)
-    addresses = AddressLimit(settings.limits_storage, settings.address_limit)
+    devices = Devices(token_keys, secure=settings.issuer.startswith("https:"))
+
+    def addresses_limit(purpose: str) -> AddressLimit:
+        return AddressLimit(settings.limits_storage, settings.address_limit, purpose)
+
+    addresses = addresses_limit("failures")
     browser = BrowserSessions(
         session,
         models,
@@ -112,6 +116,7 @@ def assemble_sign_in(
         tables.phone_code,
         token_keys,
         limit("phone code", PHONE_SENDS, PHONE_SEND_SECONDS),
+        addresses_limit("phone codes"),
         addresses,
         Outbox(send_text or _sender(settings)).put,
     )
@@ -131,12 +136,14 @@ def assemble_sign_in(
         passkeys,
         limit("second factor", settings.second_factor_tries, settings.second_factor_try_seconds),
         addresses,
+        devices,
         lambda: urlsplit(issuer()).netloc,
     )
     return SignIn(
         browser=browser,
         password=PasswordSignIn(
             models,
+            directory,
             passwords,
             limit("password", settings.account_tries, settings.account_try_seconds),
             addresses,

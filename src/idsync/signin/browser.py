@@ -22,6 +22,7 @@ from idsync.database import DatabaseSession
 from idsync.errors import RecentSignInRequired
 from idsync.signin import first_step
 from idsync.signin.devices import Devices
+from idsync.signin.phone import FIELD as PHONE_FIELD
 from idsync.signin.sessions import SECOND_FACTOR, Sessions, SignedIn
 
 COOKIE_FIELD = "_idsync_session"
@@ -62,6 +63,8 @@ class BrowserSessions:
         """Follow the logins and logouts of this application's Flask-Login."""
         flask_login.user_logged_in.connect(self._on_login, app)
         flask_login.user_logged_out.connect(self._on_logout, app)
+        handlers = app.error_handler_spec[None][None]
+        handlers.setdefault(RecentSignInRequired, self._ask_to_sign_in_again)
         # The receivers are bound methods: blinker holds them weakly, the parts hold them for good.
         app.before_request_funcs.setdefault(None, []).insert(0, _drop_odd_remember_cookie)
 
@@ -76,14 +79,22 @@ class BrowserSessions:
             self.remember(Verified(record.account_key, record.epoch))
 
     def sign_in(
-        self, user: Any, amr: Iterable[str], *, epoch: bytes | None = None, remember: bool = False
+        self,
+        user: Any,
+        amr: Iterable[str],
+        *,
+        epoch: bytes | None = None,
+        auth_time: int | None = None,
+        remember: bool = False,
     ) -> bool:
         """Sign `user` in at this browser.
 
         `epoch` is the one read with the credential, when that was in an earlier request. False for
         a disabled account, where the epoch has changed since, and where Flask-Login refuses; and
-        after the first of two steps, which is kept for the second.
+        after the first of two steps, which is kept for the second. `auth_time` is that of the
+        proof, where the person goes on after an earlier one.
         """
+        first_step.forget()
         record = self._directory.ensure_record(user)
         if epoch is not None:
             self.remember(Verified(record.account_key, epoch))
@@ -93,11 +104,11 @@ class BrowserSessions:
         if record.mfa and SECOND_FACTOR not in amr:
             self._stop_half_way(record, amr, remember)
             return False
-        g.idsync_amr = amr
+        g.idsync_amr, g.idsync_auth_time = amr, auth_time
         try:
             return bool(flask_login.login_user(user, remember=remember))
         finally:
-            g.pop("idsync_amr", None)
+            del g.idsync_amr, g.idsync_auth_time
 
     def sign_out(self) -> None:
         """Sign this browser out; the row ends through Flask-Login's signal."""
@@ -142,6 +153,24 @@ class BrowserSessions:
         ):
             raise RecentSignInRequired("Please sign in again before you change this.")
         return signed_in
+
+    def locked(self, user: Any) -> tuple[SignedIn, AccountRecord]:
+        """The recent session of `user`, and the account's row, locked for a change.
+
+        The session is compared with the locked row, because a new password, or signing out
+        everywhere, may have come in between. Raises RecentSignInRequired.
+        """
+        signed_in = self.require_recent(user)
+        record = self._directory.record(signed_in.account.subject)
+        if record.disabled or record.epoch != signed_in.account.epoch:
+            self._db_session.rollback()
+            raise RecentSignInRequired("This account was signed out meanwhile.")
+        return signed_in, record
+
+    def upgrade(self, signed_in: SignedIn, amr: tuple[str, ...]) -> None:
+        """Add to how a session was proved; the caller commits."""
+        kept = (one for one in signed_in.amr if one not in amr)
+        self._sessions.upgrade(signed_in.id, (*kept, *amr))
 
     def load_user(self, user_id: str) -> Any | None:
         """The user Flask-Login kept, unless the epoch, the session or the account has ended.
@@ -190,17 +219,24 @@ class BrowserSessions:
             # The host called `login_user` itself; what that did is taken back.
             self._stop_half_way(record, amr, remember=session.get("_remember") == "set")
             return
-        session_id = self._sessions.begin(record.account_key, epoch, amr)
+        auth_time = g.get("idsync_auth_time")
+        session_id = self._sessions.begin(record.account_key, epoch, amr, auth_time)
         for previous in (_cookie_id(), _bytes(session.pop(PREVIOUS_FIELD, None))):
             if previous:
                 self._sessions.end(previous)
                 self._grants.change_session(previous, session_id, record.account_key)
         self._db_session.commit()
-        first_step.forget()
-        self._devices.remember(record.account_key)
+        _forget_what_was_begun()
+        self._devices.remember(record.subject)
         session[COOKIE_FIELD] = session_id.hex()
         session["_user_id"] = f"{epoch.hex()}.{record.account_key}"
         signals.signed_in.send(app, subject=record.subject, amr=amr)
+
+    def _ask_to_sign_in_again(self, error: Exception) -> Any:
+        """For a host that does not answer this itself: its sign-in page, with nobody signed in."""
+        self.set_aside()
+        unauthorized: Any = current_app.login_manager.unauthorized()  # type: ignore[attr-defined]
+        return current_app.make_response(unauthorized)
 
     def _stop_half_way(self, record: AccountRecord, amr: tuple[str, ...], remember: bool) -> None:
         """Keep the first step for the second; nobody is signed in at this browser meanwhile."""
@@ -224,7 +260,7 @@ class BrowserSessions:
     def _on_logout(self, app: Flask, user: Any, **_: Any) -> None:
         session_id = _cookie_id()
         session.pop(COOKIE_FIELD, None)
-        first_step.forget()
+        _forget_what_was_begun()
         signed_in = None
         if session_id is not None:
             signed_in = self._sessions.find(session_id)
@@ -237,6 +273,12 @@ class BrowserSessions:
         self._db_session.commit()
         if signed_in is not None and not setting_aside:
             signals.signed_out.send(app, subject=signed_in.account.subject)
+
+
+def _forget_what_was_begun() -> None:
+    """What one person began at this browser is not for the next one."""
+    first_step.forget()
+    session.pop(PHONE_FIELD, None)
 
 
 def _drop_odd_remember_cookie() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 
-from flask import after_this_request, current_app, has_request_context, request
+from flask import after_this_request, has_request_context, request
 from werkzeug.wrappers import Response
 
 from idsync.crypto import secrets
@@ -29,20 +29,21 @@ _ID, _MARK = 16, 16
 class Devices:
     """Reads and writes the cookie: a signed random id, and a mark for each account."""
 
-    def __init__(self, keys: tuple[bytes, ...]) -> None:
+    def __init__(self, keys: tuple[bytes, ...], *, secure: bool) -> None:
+        self._secure = secure
         self._signer = ReferenceSigner(keys, "idsync device")
 
-    def name(self, account_key: object) -> str:
+    def name(self, subject: str) -> str:
         """What tells this browser's tries apart for an account; empty for an unknown browser."""
         device = self._read()
-        if device is None or not _knows(device, account_key):
+        if device is None or not _knows(device, subject):
             return ""
         return device[:_ID].hex()
 
-    def remember(self, account_key: object) -> None:
+    def remember(self, subject: str) -> None:
         """Let this browser be known to an account from the next answer on."""
         device = self._read() or secrets.new_row_id()
-        mark = _mark(device, account_key)
+        mark = _mark(device, subject)
         marks = [one for one in _marks(device) if one != mark]
         value = self._signer.sign(b"".join([device[:_ID], mark, *marks][: MOST_ACCOUNTS + 1]))
 
@@ -54,7 +55,7 @@ class Devices:
                 max_age=LIFETIME,
                 httponly=True,
                 samesite="Lax",
-                secure=current_app.config["SESSION_COOKIE_SECURE"] or request.is_secure,
+                secure=self._secure or request.is_secure,
             )
             return response
 
@@ -69,10 +70,10 @@ def _marks(device: bytes) -> list[bytes]:
     return [device[at : at + _MARK] for at in range(_ID, len(device), _MARK)]
 
 
-def _mark(device: bytes, account_key: object) -> bytes:
-    return hashlib.sha256(device[:_ID] + f"\0{account_key}".encode()).digest()[:_MARK]
+def _mark(device: bytes, subject: str) -> bytes:
+    return hashlib.sha256(device[:_ID] + f"\0{subject}".encode()).digest()[:_MARK]
 
 
-def _knows(device: bytes, account_key: object) -> bool:
-    mark = _mark(device, account_key)
+def _knows(device: bytes, subject: str) -> bool:
+    mark = _mark(device, subject)
     return any(hmac.compare_digest(mark, one) for one in _marks(device))

@@ -7,7 +7,7 @@ first factor alone is then not signed in (`browser.py`); `complete` makes the se
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyotp
@@ -19,8 +19,9 @@ from idsync.crypto import secrets
 from idsync.database import DatabaseSession
 from idsync.signin import first_step
 from idsync.signin.browser import BrowserSessions
+from idsync.signin.devices import Devices
 from idsync.signin.limits import AddressLimit, TryLimit, visitor_address
-from idsync.signin.passkeys import Passkeys
+from idsync.signin.passkeys import CONFIRM, Passkeys
 from idsync.signin.recovery import RecoveryCodes
 from idsync.signin.sessions import SECOND_FACTOR, SignedIn
 from idsync.signin.totp import DIGITS, Totp
@@ -46,8 +47,8 @@ class Factors:
 class NewApp:
     """What an authenticator app needs: the secret in base32, and as an otpauth: address."""
 
-    secret: str
-    address: str
+    secret: str = field(repr=False)
+    address: str = field(repr=False)
 
 
 class SecondFactors:
@@ -64,6 +65,7 @@ class SecondFactors:
         passkeys: Passkeys,
         tries: TryLimit,
         addresses: AddressLimit,
+        devices: Devices,
         issuer_name: Callable[[], str],
     ) -> None:
         self._session = session
@@ -75,6 +77,7 @@ class SecondFactors:
         self._passkeys = passkeys
         self._tries = tries
         self._addresses = addresses
+        self._devices = devices
         self._issuer_name = issuer_name
 
     # --- the second step of a sign-in ----------------------------------------------------------
@@ -93,11 +96,9 @@ class SecondFactors:
         found = None if first is None else self._directory.find(first.subject)
         if first is None or found is None or not self._check(found.key, found.subject, code):
             return False
-        return self._browser.sign_in(
-            self._directory.record(first.subject).user,
-            (*first.amr, *BY_CODE),
-            epoch=first.epoch,
-            remember=first.remember,
+        user = self._directory.user_by_key(found.key)
+        return user is not None and self._browser.sign_in(
+            user, (*first.amr, *BY_CODE), epoch=first.epoch, remember=first.remember
         )
 
     # --- one's own factors ---------------------------------------------------------------------
@@ -108,12 +109,12 @@ class SecondFactors:
 
     def begin_app(self, user: Any) -> None:
         """Make the secret for a new authenticator app. Raises RecentSignInRequired."""
-        self._browser.require_recent(user)
-        self._totp.begin(self._locked(user))
+        _, record = self._browser.locked(user)
+        self._totp.begin(record)
         self._session.commit()
 
     def new_app(self, user: Any) -> NewApp | None:
-        """The authenticator app that waits for its first code."""
+        """The authenticator app that waits for its first code. Raises RecentSignInRequired."""
         self._browser.require_recent(user)
         secret = self._totp.unconfirmed(self._directory.ensure_record(user).account_key)
         if secret is None:
@@ -129,33 +130,56 @@ class SecondFactors:
         browser stays signed in, by both factors now; others must sign in again. Raises
         RecentSignInRequired, TooManyTries.
         """
-        signed_in = self._browser.require_recent(user)
-        record = self._within_limits(user)
+        account = self._browser.require_recent(user).account
+        self._take(account.subject)
+        made = self.recovery_codes_if_none(account.key)
+        signed_in, record = self._browser.locked(user)
         if not self._totp.confirm(record.account_key, _digits(code)):
             self._refused()
             return None
-        self._tries.forgive(str(record.account_key))
-        return self.added(record, "app", signed_in, BY_CODE)
+        self._forgive(record.subject)
+        return self.added(signed_in, record, "app", BY_CODE, made)
 
-    def remove_app(self, user: Any, code: str) -> bool:
-        """Forget the app; False for a wrong code. Raises as `confirm_app`."""
-        self._browser.require_recent(user)
-        if not self.confirm(user, code):
+    def remove_app(self, user: Any, *, code: str = "", answer: str = "") -> bool:
+        """Forget the app, after a code, or a passkey's answer, proved it is still the owner.
+
+        Raises RecentSignInRequired, TooManyTries.
+        """
+        if not self.confirm(user, code=code, answer=answer):
             return False
-        self._totp.remove(self._directory.ensure_record(user).account_key)
-        self.removed(user, "app")
+        _, record = self._browser.locked(user)
+        self._totp.remove(record.account_key)
+        self.removed(record, "app")
         return True
 
-    def renew_recovery_codes(self, user: Any, code: str) -> list[str] | None:
-        """Ten new recovery codes, to be shown once; None for a wrong code. Raises likewise."""
-        self._browser.require_recent(user)
-        if not self.confirm(user, code):
+    def renew_recovery_codes(
+        self, user: Any, *, code: str = "", answer: str = ""
+    ) -> list[str] | None:
+        """Ten new recovery codes, to be shown once, after a proof as for `remove_app`."""
+        if not self.confirm(user, code=code, answer=answer):
             return None
-        record = self._locked(user)
-        codes = self._recovery.renew(record.account_key)
+        made = self._recovery.make()
+        _, record = self._browser.locked(user)
+        codes = self._recovery.replace(record.account_key, made)
         self._record("recovery codes made", record)
         self._session.commit()
         return codes
+
+    def confirm(self, user: Any, *, code: str = "", answer: str = "") -> bool:
+        """Whether a code, or the answer of one of the user's passkeys, is right; uses it up.
+
+        Commits. Raises RecentSignInRequired, TooManyTries.
+        """
+        account = self._browser.require_recent(user).account
+        if code:
+            return self._check(account.key, account.subject, code)
+        self._addresses.check()
+        asserted = self._passkeys.check(CONFIRM, answer, alone=False)
+        if asserted is None or asserted.account_key != account.key:
+            self._refused()
+            return False
+        self._session.commit()
+        return True
 
     def reset(self, subject: str, *, actor: Actor) -> None:
         """Take all second factors from an account whose owner lost them, and sign it out.
@@ -163,52 +187,51 @@ class SecondFactors:
         Raises UnknownRecord.
         """
         record = self._directory.record(subject)
-        for kind in (self._totp, self._recovery):
-            kind.remove(record.account_key)
+        self._totp.remove(record.account_key)
+        self._recovery.remove(record.account_key)
         self._passkeys.remove_all(record.account_key)
         record.mfa = False
         record.epoch = secrets.new_epoch()
+        self._tries.forgive(subject)
         self._session.flush()
         self._audit.record("second factors reset", actor, subject=subject)
         self._session.commit()
 
     # --- for other kinds of factors ------------------------------------------------------------
 
-    def added(
-        self, record: AccountRecord, kind: str, signed_in: SignedIn, amr: tuple[str, ...]
-    ) -> list[str]:
-        """A factor was added at this browser, which proved it just now; commits.
+    def recovery_codes_if_none(self, account_key: Any) -> dict[str, str] | None:
+        """Recovery codes for somebody who has none, made before the account is locked."""
+        return None if self._recovery.left(account_key) else self._recovery.make()
 
-        Returns new recovery codes where there were none.
-        """
-        none_left = self._recovery.left(record.account_key) == 0
-        codes = self._recovery.renew(record.account_key) if none_left else []
+    def added(
+        self,
+        signed_in: SignedIn,
+        record: AccountRecord,
+        kind: str,
+        amr: tuple[str, ...],
+        made: dict[str, str] | None,
+    ) -> list[str]:
+        """A factor of a locked account was added at this browser, which proved it; commits."""
+        codes = [] if made is None else self._recovery.replace(record.account_key, made)
         record.mfa = True
+        self._browser.upgrade(signed_in, amr)
         self._record("second factor added", record, factor=kind)
         self._session.commit()
-        proven = (*(one for one in signed_in.amr if one not in amr), *amr)
-        self._browser.sign_in(record.user, proven, epoch=signed_in.account.epoch)
         return codes
 
-    def removed(self, user: Any, kind: str) -> None:
-        """A factor was removed; commits. Recovery codes go with the last one."""
-        record = self._locked(user)
+    def removed(self, record: AccountRecord, kind: str) -> None:
+        """A factor of a locked account was removed; commits. Recovery codes go with the last."""
         if not self._factors(record.account_key):
             self._recovery.remove(record.account_key)
             record.mfa = False
         self._record("second factor removed", record, factor=kind)
         self._session.commit()
 
-    def confirm(self, user: Any, code: str) -> bool:
-        """Whether a code of app or paper is right; uses it up and commits. Raises TooManyTries."""
-        record = self._directory.ensure_record(user)
-        return self._check(record.account_key, record.subject, code)
-
     # --- details -------------------------------------------------------------------------------
 
     def _check(self, account_key: Any, subject: str, code: str) -> bool:
         """Check a code within the limits, use it up and commit."""
-        self._take(account_key)
+        self._take(subject)
         if not self._right(account_key, subject, code):
             self._refused()
             return False
@@ -229,25 +252,22 @@ class SecondFactors:
                     left=self._recovery.left(account_key),
                 )
         if right:
-            self._tries.forgive(str(account_key))
+            self._forgive(subject)
         return right
 
-    def _within_limits(self, user: Any) -> AccountRecord:
-        """Take a try, then lock the account: two changes of its factors follow one another."""
-        self._take(self._directory.ensure_record(user).account_key)
-        return self._locked(user)
+    def _take(self, subject: str) -> None:
+        self._tries.take(self._whose(subject))
 
-    def _take(self, account_key: Any) -> None:
-        # By the network address too, or a thief of many passwords could guess at many accounts.
-        self._addresses.check()
-        self._tries.take(str(account_key))
+    def _forgive(self, subject: str) -> None:
+        self._tries.forgive(self._whose(subject))
+
+    def _whose(self, subject: str) -> str:
+        """A browser that the account knows has tries of its own, as for passwords."""
+        return f"{subject} {self._devices.name(subject)}".rstrip()
 
     def _refused(self) -> None:
         self._session.rollback()
         self._addresses.count()
-
-    def _locked(self, user: Any) -> AccountRecord:
-        return self._directory.record(self._directory.ensure_record(user).subject)
 
     def _factors(self, account_key: Any) -> Factors:
         return Factors(

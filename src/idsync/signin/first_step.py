@@ -6,10 +6,12 @@ It signs nobody in. The Flask session cookie, signed by the host, carries it to 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from flask import session
+
+from idsync.signin.limits import CLOCKS_APART
 
 FIELD = "_idsync_first_step"
 
@@ -25,7 +27,7 @@ class FirstStep:
     """
 
     subject: str
-    epoch: bytes
+    epoch: bytes = field(repr=False)
     amr: tuple[str, ...]
     at: int
     remember: bool
@@ -42,7 +44,7 @@ def kept() -> FirstStep | None:
     if not values:
         return None
     subject, epoch, amr, at, remember = values
-    if not 0 <= time.time() - at <= LIFETIME:
+    if not -CLOCKS_APART <= time.time() - at <= LIFETIME:
         return None
     return FirstStep(subject, bytes.fromhex(epoch), tuple(amr.split()), at, remember)
 

@@ -46,6 +46,9 @@ SHARED_STORAGE_PAUSE = 10
 IPV6_NETWORK = 64
 """Bits; one subscriber has at least so large a network (RFC 6177), so it counts as one address."""
 
+CLOCKS_APART = 300
+"""Seconds by which the clocks of two machines may differ."""
+
 ATTEMPTS = 5
 """How often a try is counted anew because others changed its row at the same moment."""
 
@@ -108,7 +111,8 @@ class TryLimit:
         latest = now + self._slack
         begun = free_at.between(now, latest)
         # A time that no try can have led to was written under a wrong clock; it counts for nothing.
-        free = or_(free_at <= latest, free_at > latest + self._interval)
+        wrong = latest + self._interval + CLOCKS_APART * 1000
+        free = or_(free_at <= latest, free_at > wrong)
         taken = connection.execute(
             update(table)
             .where(table.c.id == row_id, free)
@@ -128,14 +132,15 @@ class TryLimit:
 
 
 class AddressLimit:
-    """Failed tries from one network address, for all accounts together.
+    """Tries of one kind from one network address, for all accounts together.
 
     storage: as the `limits` package writes it; `memory://` counts in each process by itself. A
     shared storage that does not answer stops nobody: this process counts alone meanwhile.
     Raises ConfigurationError.
     """
 
-    def __init__(self, storage: str, limit: str) -> None:
+    def __init__(self, storage: str, limit: str, purpose: str) -> None:
+        self._purpose = purpose
         try:
             self._limit: RateLimitItem = parse(limit)
         except ValueError:
@@ -151,19 +156,19 @@ class AddressLimit:
         name = _network(visitor_address())
         for limiter in self._limiters():
             try:
-                if limiter.test(self._limit, name):
+                if limiter.test(self._limit, self._purpose, name):
                     return
-                reset_at = limiter.get_window_stats(self._limit, name).reset_time
+                reset_at = limiter.get_window_stats(self._limit, self._purpose, name).reset_time
                 raise TooManyTries(max(0, int(reset_at - time.time())) + 1)
             except StorageError as error:
                 self._leave_alone(error)
 
     def count(self) -> None:
-        """Count a failed try of this visitor."""
+        """Count a try of this visitor."""
         name = _network(visitor_address())
         for limiter in self._limiters():
             try:
-                limiter.hit(self._limit, name)
+                limiter.hit(self._limit, self._purpose, name)
                 return
             except StorageError as error:
                 self._leave_alone(error)

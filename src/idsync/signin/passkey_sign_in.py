@@ -71,13 +71,16 @@ class PasskeySignIn:
         first = first_step.kept()
         if first is None:
             return False
+        found = self._directory.find(first.subject)
         asserted = self._passkeys.check(f"{first.subject} {first.at}", answer, alone=False)
-        record = self._directory.record(first.subject)
-        if asserted is None or asserted.account_key != record.account_key:
+        if found is None or asserted is None or asserted.account_key != found.key:
             self._refused()
             return False
+        user = self._directory.user_by_key(found.key)
         amr = (*first.amr, *asserted.amr, SECOND_FACTOR)
-        return self._browser.sign_in(record.user, amr, epoch=first.epoch, remember=first.remember)
+        return user is not None and self._browser.sign_in(
+            user, amr, epoch=first.epoch, remember=first.remember
+        )
 
     # --- one's own passkeys --------------------------------------------------------------------
 
@@ -96,35 +99,34 @@ class PasskeySignIn:
         New recovery codes, to be shown once, where there were none; None for a wrong answer.
         Raises InvalidValue, RecentSignInRequired.
         """
-        signed_in = self._browser.require_recent(user)
-        record = self._directory.record(self._directory.ensure_record(user).subject)
-        if not self._passkeys.add(record, answer, label):
+        account = self._browser.require_recent(user).account
+        made = self._passkeys.verified(account.subject, answer)
+        if made is None:
+            return None
+        codes = self._factors.recovery_codes_if_none(account.key)
+        signed_in, record = self._browser.locked(user)
+        if not self._passkeys.add(record, made, label):
             self._session.rollback()
             return None
-        return self._factors.added(record, "passkey", signed_in, ("user", SECOND_FACTOR))
+        return self._factors.added(signed_in, record, "passkey", ("user", SECOND_FACTOR), codes)
 
-    def confirm_options(self, user: Any) -> str:
-        """Ask for one of the user's passkeys before one is removed."""
+    def confirm_options(self, user: Any) -> str | None:
+        """Ask for one of the user's passkeys before a factor is changed; None where is none."""
         key = self._directory.ensure_record(user).account_key
-        return self._passkeys.request_options(CONFIRM, key)
+        return self._passkeys.request_options(CONFIRM, key) if self._passkeys.of(key) else None
 
-    def remove(self, user: Any, passkey_id: str, *, answer: str = "", code: str = "") -> bool:
-        """Forget a passkey, after one of the user's, or a code, was used once more.
+    def remove(self, user: Any, passkey_id: str, *, code: str = "", answer: str = "") -> bool:
+        """Forget a passkey, after a code, or one of the user's passkeys, was used once more.
 
         Raises RecentSignInRequired, TooManyTries.
         """
-        self._browser.require_recent(user)
-        key = self._directory.ensure_record(user).account_key
-        if code:
-            right = self._factors.confirm(user, code)
-        else:
-            self._addresses.check()
-            asserted = self._passkeys.check(CONFIRM, answer, alone=False)
-            right = asserted is not None and asserted.account_key == key
-        if not right or not self._passkeys.remove(key, passkey_id):
-            self._refused()
+        if not self._factors.confirm(user, code=code, answer=answer):
             return False
-        self._factors.removed(user, "passkey")
+        _, record = self._browser.locked(user)
+        if not self._passkeys.remove(record.account_key, passkey_id):
+            self._session.rollback()
+            return False
+        self._factors.removed(record, "passkey")
         return True
 
     def _refused(self) -> None:

@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import webauthn
@@ -25,8 +25,8 @@ from sqlalchemy import (
     select,
     update,
 )
+from sqlalchemy.exc import IntegrityError
 from webauthn.helpers import base64url_to_bytes, bytes_to_base64url, parse_client_data_json
-from webauthn.helpers.exceptions import WebAuthnException
 from webauthn.helpers.structs import (
     AuthenticatorSelectionCriteria,
     CredentialDeviceType,
@@ -34,12 +34,18 @@ from webauthn.helpers.structs import (
     ResidentKeyRequirement,
     UserVerificationRequirement,
 )
+from webauthn.registration.verify_registration_response import VerifiedRegistration
 
 from idsync.accounts.record import AccountModels, AccountRecord
 from idsync.accounts.rules import checked_text
 from idsync.database import DatabaseSession
 from idsync.errors import InvalidValue
 from idsync.signin.challenges import LIFETIME, Challenges
+
+T = TypeVar("T")
+
+LONGEST_ID = 1023
+"""Bytes of a credential's id (WebAuthn Level 3 §7.1)."""
 
 LONGEST_LABEL = 60
 
@@ -77,7 +83,7 @@ def define_passkey_table(metadata: MetaData, models: AccountModels) -> Table:
     return Table(
         "idsync_passkey",
         metadata,
-        Column("id", LargeBinary(1023), primary_key=True),
+        Column("id", LargeBinary(LONGEST_ID), primary_key=True),
         Column(
             "account_key",
             key.type,
@@ -129,7 +135,7 @@ class Passkeys:
             user_id=record.subject.encode(),
             user_name=record.user.email or record.user.name,
             user_display_name=record.user.name,
-            challenge=self._challenges.make(_creation(record)),
+            challenge=self._challenges.make(_creation(record.subject)),
             timeout=LIFETIME * 1000,
             exclude_credentials=self._descriptors(record.account_key),
             authenticator_selection=AuthenticatorSelectionCriteria(
@@ -139,28 +145,34 @@ class Passkeys:
         )
         return webauthn.options_to_json(options)
 
-    def add(self, record: AccountRecord, response: str, label: str) -> bool:
-        """Keep a new passkey; False where the browser's answer is not right.
+    def verified(self, subject: str, response: str) -> VerifiedRegistration | None:
+        """A new passkey of this account, if the browser's answer is right; uses the challenge up.
+
+        Commits that, so it comes before the account is locked.
+        """
+        challenge = self._challenge_of(response, _creation(subject))
+        if challenge is None:
+            return None
+        made = _or_none(
+            lambda: webauthn.verify_registration_response(
+                credential=response,
+                expected_challenge=challenge,
+                expected_rp_id=self._rp_id(),
+                expected_origin=self._origin(),
+            )
+        )
+        if made is None or len(made.credential_id) > LONGEST_ID:
+            return None
+        return made if self._challenges.use_up(challenge) else None
+
+    def add(self, record: AccountRecord, made: VerifiedRegistration, label: str) -> bool:
+        """Keep a passkey of a locked account; False where somebody has it already.
 
         Raises InvalidValue for the label, and where there are too many.
         """
         label = checked_text("label", label.strip(), longest=LONGEST_LABEL)
         if len(self.of(record.account_key)) >= MOST:
             raise InvalidValue("passkey", f"an account has {MOST} at most")
-        challenge = self._challenge_of(response, _creation(record))
-        if challenge is None:
-            return False
-        try:
-            made = webauthn.verify_registration_response(
-                credential=response,
-                expected_challenge=challenge,
-                expected_rp_id=self._rp_id(),
-                expected_origin=self._origin(),
-            )
-        except (WebAuthnException, ValueError, KeyError, TypeError):
-            return False
-        if not self._challenges.use_up(challenge) or self._row(made.credential_id) is not None:
-            return False
         values = {
             "id": made.credential_id,
             "account_key": record.account_key,
@@ -170,7 +182,11 @@ class Passkeys:
             "label": label,
             "created_at": int(time.time()),
         }
-        self._execute(insert(self.table).values(values))
+        try:
+            with self._session.begin_nested():
+                self._execute(insert(self.table).values(values))
+        except IntegrityError:
+            return False
         return True
 
     # --- using one -----------------------------------------------------------------------------
@@ -198,13 +214,14 @@ class Passkeys:
         alone: it is to be the only proof, so the device must have made sure who the person is.
         """
         challenge = self._challenge_of(response, purpose)
-        if challenge is None:
+        raw_id = _or_none(lambda: base64url_to_bytes(json.loads(response)["rawId"]))
+        if challenge is None or raw_id is None:
             return None
-        try:
-            row = self._row(base64url_to_bytes(json.loads(response)["rawId"]))
-            if row is None:
-                return None
-            verified = webauthn.verify_authentication_response(
+        row = self._row(raw_id)
+        if row is None:
+            return None
+        verified = _or_none(
+            lambda: webauthn.verify_authentication_response(
                 credential=response,
                 expected_challenge=challenge,
                 expected_rp_id=self._rp_id(),
@@ -213,9 +230,8 @@ class Passkeys:
                 credential_current_sign_count=row.sign_count,
                 require_user_verification=alone,
             )
-        except (WebAuthnException, ValueError, KeyError, TypeError):
-            return None
-        if not self._challenges.use_up(challenge):
+        )
+        if verified is None or not self._challenges.use_up(challenge):
             return None
         count, table = verified.new_sign_count, self.table
         # A copied key is behind the row: its counter was used already (WebAuthn §6.1.1).
@@ -250,12 +266,15 @@ class Passkeys:
 
     def _challenge_of(self, response: str, purpose: str) -> bytes | None:
         """The challenge that an answer of the browser names, if it is ours."""
-        try:
+
+        def named() -> bytes:
             encoded = json.loads(response)["response"]["clientDataJSON"]
-            challenge = parse_client_data_json(base64url_to_bytes(encoded)).challenge
-        except (WebAuthnException, ValueError, KeyError, TypeError, AttributeError):
+            return parse_client_data_json(base64url_to_bytes(encoded)).challenge
+
+        challenge = _or_none(named)
+        if challenge is None or not self._challenges.is_ours(challenge, purpose):
             return None
-        return challenge if self._challenges.is_ours(challenge, purpose) else None
+        return challenge
 
     def _descriptors(self, account_key: Any) -> list[PublicKeyCredentialDescriptor]:
         table = self.table.c
@@ -266,8 +285,13 @@ class Passkeys:
         return self._execute(select(self.table).where(self.table.c.id == credential_id)).first()
 
     def _origin(self) -> str:
+        """The issuer's origin as browsers write it (RFC 6454 §6.2)."""
         parts = urlsplit(self._issuer())
-        return f"{parts.scheme}://{parts.netloc}"
+        host = self._rp_id()
+        host = f"[{host}]" if ":" in host else host
+        usual = {"https": 443, "http": 80}[parts.scheme]
+        port = "" if parts.port in (None, usual) else f":{parts.port}"
+        return f"{parts.scheme}://{host}{port}"
 
     def _rp_id(self) -> str:
         return urlsplit(self._issuer()).hostname or ""
@@ -276,5 +300,16 @@ class Passkeys:
         return self._session.connection().execute(statement)
 
 
-def _creation(record: AccountRecord) -> str:
-    return f"new {record.subject}"
+def _creation(subject: str) -> str:
+    return f"new {subject}"
+
+
+def _or_none(read: Callable[[], T]) -> T | None:
+    """What was read of an answer that may be anything; None where that failed, in whatever way.
+
+    Its parsers, of JSON, CBOR and certificates, raise many kinds of errors on garbage.
+    """
+    try:
+        return read()
+    except Exception:
+        return None

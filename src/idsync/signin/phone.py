@@ -81,26 +81,33 @@ class PhoneCodes:
         table: Table,
         keys: tuple[bytes, ...],
         sends: TryLimit,
-        addresses: AddressLimit,
+        requests: AddressLimit,
+        failures: AddressLimit,
         send_text: Callable[[str, str], None],
     ) -> None:
         self._db_session = db_session
         self._table = table
         self._keys = [derive(key, "phone codes") for key in keys]
         self._sends = sends
-        self._addresses = addresses
+        self._requests = requests
+        self._failures = failures
         self._send_text = send_text
 
-    def request(self, phone: str, purpose: str, text: str, *, deliver: bool) -> None:
+    def request(
+        self, phone: str, purpose: str, text: str, *, deliver: bool = True, subject: str = ""
+    ) -> None:
         """Make a code for this browser and send it, inside `text` in place of `{code}`.
 
         deliver: False for a number that is nobody's; then all is the same but the message.
-        Raises TooManyTries within a minute of the last code, and after several of them.
+        subject: the account that asks, which is limited too. Raises TooManyTries within a minute
+        of the last code, and after several of them.
         """
-        self._addresses.check()
+        self._requests.check()
         self._refuse_early(phone, purpose)
+        if subject:
+            self._sends.take(f"by {subject}")
         self._sends.take(phone)
-        self._addresses.count()
+        self._requests.count()
         code = f"{secrets.randbelow(10**DIGITS):0{DIGITS}}"
         nonce = secrets.token_bytes(16)
         values = {
@@ -113,32 +120,34 @@ class PhoneCodes:
             write(self._db_session, lambda c: self._store(c, phone, purpose, values))
         except IntegrityError:  # two first codes at once: the later one lives
             write(self._db_session, lambda c: self._store(c, phone, purpose, values))
-        session[FIELD] = [phone, purpose, nonce.hex()]
+        session[FIELD] = [phone, purpose, nonce.hex(), int(time.time()), subject]
         if deliver:
             self._send_text(phone, text.replace("{code}", code))
 
-    def requested(self, purpose: str) -> str | None:
-        """The number this browser asked for a code for."""
-        phone, kept_purpose, _ = session.get(FIELD) or (None, None, None)
-        return phone if kept_purpose == purpose else None
+    def requested(self, purpose: str, subject: str = "") -> str | None:
+        """The number this browser, and this account, asked for a code for a while ago."""
+        kept: Any = session.get(FIELD)
+        if kept is None or (kept[1], kept[4]) != (purpose, subject):
+            return None
+        # Some minutes longer than the code lives: whoever is late is told so.
+        return str(kept[0]) if time.time() - kept[3] <= 2 * LIFETIME else None
 
-    def check(self, purpose: str, code: str) -> str | None:
+    def check(self, purpose: str, code: str, subject: str = "") -> str | None:
         """The number whose code this browser entered rightly; uses the code up.
 
-        Every try is counted before the code is looked at. Raises TooManyTries.
+        Every try is counted before the code is looked at.
         """
-        phone, kept_purpose, nonce = session.get(FIELD) or (None, None, "")
-        if phone is None or kept_purpose != purpose:
+        phone = self.requested(purpose, subject)
+        if phone is None:
             return None
-        self._addresses.check()
-        nonce = bytes.fromhex(nonce)
+        nonce = bytes.fromhex(session[FIELD][2])
         stored = write(self._db_session, lambda c: self._take_try(c, phone, purpose, nonce))
         given = code.replace(" ", "")
         if stored is None or not any(
             hmac.compare_digest(stored, self._hash(key, phone, purpose, nonce, given))
             for key in self._keys
         ):
-            self._addresses.count()
+            self._failures.count()
             return None
         # The row decides who of two with the right code was first.
         used = write(self._db_session, lambda c: self._delete(c, phone, purpose, stored))

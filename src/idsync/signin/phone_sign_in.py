@@ -84,20 +84,20 @@ class PhoneSignIn:
 
         Raises InvalidValue, TooManyTries, RecentSignInRequired.
         """
-        self._browser.require_recent(user)
-        self._codes.request(self._checked(number), CHANGE, text, deliver=True)
+        subject = self._browser.require_recent(user).account.subject
+        self._codes.request(self._checked(number), CHANGE, text, subject=subject)
 
-    def requested_change(self) -> str | None:
-        """The number this browser is about to add to its account."""
-        return self._codes.requested(CHANGE)
+    def requested_change(self, user: Any) -> str | None:
+        """The number this browser is about to add to the user's account."""
+        return self._codes.requested(CHANGE, self._directory.ensure_record(user).subject)
 
     def confirm_change(self, user: Any, code: str) -> bool:
         """Make the number the user's if the code is right.
 
         Raises InvalidValue where it is another account's, TooManyTries, RecentSignInRequired.
         """
-        self._browser.require_recent(user)
-        phone = self._codes.check(CHANGE, code)
+        subject = self._browser.require_recent(user).account.subject
+        phone = self._codes.check(CHANGE, code, subject)
         if phone is None:
             return False
         self._change(user, phone)
@@ -105,7 +105,6 @@ class PhoneSignIn:
 
     def remove(self, user: Any) -> None:
         """Forget the user's number. Raises RecentSignInRequired."""
-        self._browser.require_recent(user)
         self._change(user, None)
 
     def _checked(self, number: str) -> str:
@@ -114,7 +113,8 @@ class PhoneSignIn:
         return checked_phone(number, self._region)
 
     def _change(self, user: Any, phone: str | None) -> None:
-        subject = self._directory.ensure_record(user).subject
+        _, record = self._browser.locked(user)
+        subject = record.subject
         actor = Actor("person", subject, visitor_address())
         self._directory.change(subject, Change(phone=phone), actor=actor)
         self._session.commit()

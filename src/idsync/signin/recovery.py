@@ -64,24 +64,26 @@ class RecoveryCodes:
         self.table = table
         self._hasher = hasher
 
-    def renew(self, account_key: Any) -> list[str]:
-        """Make a new set, in place of any old one; the only time the codes can be seen."""
-        self.remove(account_key)
+    def make(self) -> dict[str, str]:
+        """A new set, each code with its verifier. Slow: to be done before anything is locked."""
         slots = secrets.SystemRandom().sample(ALPHABET, NUMBER)
         codes = [slot + _random(LENGTH - 1) for slot in slots]
-        self._execute(
-            insert(self.table),
-            [
-                {
-                    "id": new_row_id(),
-                    "account_key": account_key,
-                    "slot": code[0],
-                    "verifier": self._hasher.hash(code),
-                }
-                for code in codes
-            ],
-        )
-        return [f"{code[:5]}-{code[5:]}" for code in codes]
+        return {code: self._hasher.hash(code) for code in codes}
+
+    def replace(self, account_key: Any, made: dict[str, str]) -> list[str]:
+        """Keep a set in place of any old one; the codes, for the only time they can be seen."""
+        self.remove(account_key)
+        rows = [
+            {
+                "id": new_row_id(),
+                "account_key": account_key,
+                "slot": code[0],
+                "verifier": verifier,
+            }
+            for code, verifier in made.items()
+        ]
+        self._execute(insert(self.table), rows)
+        return [f"{code[:5]}-{code[5:]}" for code in made]
 
     def left(self, account_key: Any) -> int:
         """How many codes are unused."""
@@ -92,7 +94,7 @@ class RecoveryCodes:
         return int(self._execute(statement).scalar_one())
 
     def check(self, account_key: Any, code: str) -> bool:
-        """Whether a code is right and unused; uses it up. One hash, whatever was typed."""
+        """Whether a code is right and unused; uses it up. One hash at most."""
         code = _plain(code)
         if not code:
             return False

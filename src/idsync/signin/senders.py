@@ -11,7 +11,10 @@ import logging
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from urllib.request import Request, build_opener
+from typing import Any
+from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+from flask import Flask, current_app
 
 SendText = Callable[[str, str], object]
 """Called with a number (E.164) and a text; raises where the message was not accepted."""
@@ -35,11 +38,13 @@ class Outbox:
         """Send a message beside the request."""
         if self._threads is None:  # made here, after a server has forked its workers
             self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="idsync-texts")
-        self._threads.submit(self._send, phone, text)
+        app: Flask = current_app._get_current_object()  # type: ignore[attr-defined]
+        self._threads.submit(self._send, app, phone, text)
 
-    def _send(self, phone: str, text: str) -> None:
+    def _send(self, app: Flask, phone: str, text: str) -> None:
         try:
-            self._send_text(phone, text)
+            with app.app_context():
+                self._send_text(phone, text)
         except Exception as error:
             # Neither the text, which holds the code, nor an answer that may repeat it.
             _logger.error(
@@ -47,6 +52,13 @@ class Outbox:
                 phone[-2:],
                 type(error).__name__,
             )
+
+
+class _NoRedirect(HTTPRedirectHandler):
+    """A gateway that moved gets neither the code nor the token sent after it."""
+
+    def redirect_request(self, *_: Any) -> None:
+        """Leave the answer as it is: a failure."""
 
 
 def to_console(phone: str, text: str) -> None:
@@ -64,7 +76,7 @@ def to_gateway(address: str, token: str) -> SendText:
             headers["Authorization"] = f"Bearer {token}"
         body = json.dumps({"to": phone, "text": text}).encode()
         request = Request(address, body, headers, method="POST")  # noqa: S310 - settings check it
-        with build_opener().open(request, timeout=TIMEOUT):
+        with build_opener(_NoRedirect).open(request, timeout=TIMEOUT):
             pass
 
     return send

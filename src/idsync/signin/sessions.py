@@ -120,8 +120,10 @@ class Sessions:
             )
         )
 
-    def begin(self, account_key: Any, epoch: bytes, amr: tuple[str, ...]) -> bytes:
-        """Write a row and return its id."""
+    def begin(
+        self, account_key: Any, epoch: bytes, amr: tuple[str, ...], auth_time: int | None = None
+    ) -> bytes:
+        """Write a row and return its id. auth_time: of the proof, where it was not just now."""
         session_id = secrets.new_row_id()
         self._session.connection().execute(
             insert(self.table),
@@ -129,7 +131,7 @@ class Sessions:
                 "id": session_id,
                 "account_key": account_key,
                 "epoch": epoch,
-                "auth_time": int(time.time()),
+                "auth_time": int(time.time()) if auth_time is None else auth_time,
                 "amr": " ".join(amr),
                 "second_factor": SECOND_FACTOR in amr,
             },
@@ -159,6 +161,15 @@ class Sessions:
             or_(table.second_factor, mfa.is_(False)),
             table.ended_at.is_(None),
             table.auth_time > int(time.time()) - self._lifetime,
+        )
+
+    def upgrade(self, session_id: bytes, amr: tuple[str, ...]) -> None:
+        """Note that a session was proved by more; when it began stays as it is."""
+        table = self.table
+        self._session.connection().execute(
+            update(table)
+            .where(table.c.id == session_id)
+            .values(amr=" ".join(amr), second_factor=SECOND_FACTOR in amr)
         )
 
     def end(self, session_id: bytes) -> None:
