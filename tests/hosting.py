@@ -32,6 +32,9 @@ CHEAP_HASHES = {
     "IDSYNC_ARGON2_PARALLELISM": 1,
 }
 
+# For tests that try more often than any person would.
+NO_LIMITS = {"IDSYNC_ADDRESS_LIMIT": "1000000 per second", "IDSYNC_ACCOUNT_TRIES": 1_000_000}
+
 
 @dataclass(frozen=True)
 class Person:

@@ -27,7 +27,7 @@ Change = Callable[[int], None]
 @pytest.fixture
 def settings(database_url: str) -> dict[str, Any]:
     """One configuration for every process."""
-    return hosting.configuration(database_url)
+    return hosting.configuration(database_url, **hosting.NO_LIMITS)
 
 
 @pytest.fixture

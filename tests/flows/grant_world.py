@@ -31,8 +31,7 @@ class World:
             IDSYNC_PBKDF2_ITERATIONS=1,
             IDSYNC_PBKDF2_MIN_ITERATIONS=1,
             # Each life begins at the same time: the tries of others would count in this one.
-            IDSYNC_ADDRESS_LIMIT="1000000 per second",
-            IDSYNC_ACCOUNT_TRIES=1_000_000,
+            **hosting.NO_LIMITS,
             PERMANENT_SESSION_LIFETIME=1000 * DAY,  # Flask's cookie: its age is not our subject
         )
         self.people = [

@@ -8,9 +8,6 @@ import hosting
 from hostile.target import Target
 from live import live_database
 
-# What is tried here is not guessing.
-NO_LIMITS = {"IDSYNC_ADDRESS_LIMIT": "1000000 per second", "IDSYNC_ACCOUNT_TRIES": 1_000_000}
-
 
 @pytest.fixture(scope="session")
 def target(
@@ -19,7 +16,7 @@ def target(
     """A host in this process."""
     folder = tmp_path_factory.mktemp("hostile")
     with live_database(database_server, folder) as url:
-        app = hosting.make_host(url, **NO_LIMITS)
+        app = hosting.make_host(url, **hosting.NO_LIMITS)
         try:
             yield Target(
                 app,

@@ -24,7 +24,7 @@ CHANGE_EVERYBODY = ("-m", "tests.kills.change_everybody")
 
 @pytest.fixture
 def settings(database_url: str) -> dict[str, Any]:
-    return hosting.configuration(database_url)
+    return hosting.configuration(database_url, **hosting.NO_LIMITS)
 
 
 @pytest.fixture

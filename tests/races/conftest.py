@@ -13,7 +13,7 @@ from races.crew import Crew, crew_of
 @pytest.fixture
 def settings(database_url: str) -> dict[str, Any]:
     """One configuration for every process of the host."""
-    return hosting.configuration(database_url)
+    return hosting.configuration(database_url, **hosting.NO_LIMITS)
 
 
 @pytest.fixture

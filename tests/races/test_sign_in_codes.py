@@ -25,7 +25,8 @@ Crews = Callable[[int], Crew]
 @pytest.fixture
 def settings(database_url: str) -> dict[str, Any]:
     """Who loses a race has failed; an address may fail as often as it likes here."""
-    return hosting.configuration(database_url, IDSYNC_ADDRESS_LIMIT="1000000 per second")
+    without = hosting.NO_LIMITS["IDSYNC_ADDRESS_LIMIT"]
+    return hosting.configuration(database_url, IDSYNC_ADDRESS_LIMIT=without)
 
 
 @pytest.fixture
