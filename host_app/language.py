@@ -62,11 +62,14 @@ def _choose() -> str:
 
 
 def _this_page() -> str:
-    """The address to come back to; none after a form was sent, or where it cannot be read."""
-    if request.method != "GET":
-        return ""
+    """The address to come back to; none after a form was sent, or where it cannot be read.
+
+    A request of an application is repeated only in the signed form in which it was accepted: an
+    error page holds nothing that a stranger wrote.
+    """
     try:
-        return request.full_path.rstrip("?")
+        refused = request.blueprint == "idsync" and "pending" not in request.args
+        return "" if refused or request.method != "GET" else request.full_path.rstrip("?")
     except UnicodeDecodeError:
         return ""
 

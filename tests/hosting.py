@@ -148,9 +148,10 @@ def authorize_path(client: Client, **parameters: str) -> str:
 
 
 def hidden_fields(page: str) -> dict[str, str]:
-    """Names and values of a page's hidden fields, the CSRF token among them."""
+    """Names and values of the hidden fields of a page's first form, the CSRF token among them."""
     fields: dict[str, str] = {}
-    for tag in re.findall(r"<input\b[^>]*>", page):
+    form = re.search(r"<form\b.*?</form>", page, re.DOTALL)
+    for tag in re.findall(r"<input\b[^>]*>", form[0] if form else ""):
         attributes = dict(re.findall(r'([\w-]+)="([^"]*)"', tag))
         if attributes.get("type") == "hidden":
             fields[attributes["name"]] = html.unescape(attributes.get("value", ""))
