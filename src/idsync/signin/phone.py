@@ -44,7 +44,7 @@ LIFETIME = 300
 """Seconds a code lives."""
 
 TRIES = 5
-"""Wrong entries a code survives, less one: five in a million is the chance of a guess."""
+"""Entries that a code allows: five in a million is the chance of a guess."""
 
 RESEND_AFTER = 60
 """Seconds until another code can be asked for."""

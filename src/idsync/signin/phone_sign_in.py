@@ -64,7 +64,7 @@ class PhoneSignIn:
     def sign_in(self, code: str, *, remember: bool = False) -> bool:
         """Sign in whose number it is, if the code is right.
 
-        False also after the first of two steps, and for a disabled account. Raises TooManyTries.
+        False also after the first of two steps, and for a disabled account.
         """
         phone = self._codes.check(SIGN_IN, code)
         found = None if phone is None else self._account(phone)
