@@ -17,7 +17,7 @@ from selenium.webdriver.support.expected_conditions import staleness_of
 from selenium.webdriver.support.wait import WebDriverWait
 
 import hosting
-from browser.test_sign_in import PATIENCE, complaints, press, wait_for
+from browser.test_sign_in import BETWEEN_PAGES, PATIENCE, complaints, press, wait_for
 from databases import sqlite_url
 from live import LiveHost, live_host
 from phone_gateway import Gateway, running_gateway
@@ -61,7 +61,7 @@ def enter(browser: Chrome, field: str, value: str, button: str) -> None:
     before = browser.find_element(By.TAG_NAME, "html")
     browser.find_element(By.NAME, field).send_keys(value)
     press(browser, button)
-    WebDriverWait(browser, PATIENCE).until(staleness_of(before))
+    WebDriverWait(browser, PATIENCE, ignored_exceptions=BETWEEN_PAGES).until(staleness_of(before))
 
 
 def sign_in(browser: Chrome, place: Place) -> None:
@@ -178,7 +178,7 @@ def click(browser: Chrome, text: str) -> None:
     """Press a button that asks for a passkey, and wait for the page after it."""
     before = browser.find_element(By.TAG_NAME, "html")
     press(browser, text)
-    WebDriverWait(browser, PATIENCE).until(staleness_of(before))
+    WebDriverWait(browser, PATIENCE, ignored_exceptions=BETWEEN_PAGES).until(staleness_of(before))
 
 
 def test_a_passkey_is_made_used_and_removed(

@@ -1,7 +1,7 @@
 """A person with a real browser signs in at the demo application."""
 
 import pytest
-from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
+from selenium.common.exceptions import WebDriverException
 from selenium.webdriver import ActionChains, Chrome
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -14,14 +14,15 @@ pytestmark = pytest.mark.browser
 
 ADA, ANNA, *_ = PEOPLE
 PATIENCE = 15  # seconds
+# Between two pages there may be no body, or that of the last one, or a node of neither, for which
+# ChromeDriver has no error of its own.
+BETWEEN_PAGES = (WebDriverException,)
 WITH_SERVICE = "Sign in with the identity service"
 
 
 def wait_for(browser: Chrome, text: str) -> None:
     """Wait until the page says this."""
-    # Between two pages there may be no body, or that of the last one.
-    passing = (NoSuchElementException, StaleElementReferenceException)
-    WebDriverWait(browser, PATIENCE, ignored_exceptions=passing).until(
+    WebDriverWait(browser, PATIENCE, ignored_exceptions=BETWEEN_PAGES).until(
         lambda browser: text in browser.find_element(By.TAG_NAME, "body").text,
         f"{text!r} did not appear",
     )
