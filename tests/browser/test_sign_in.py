@@ -31,9 +31,11 @@ def wait_for(browser: Chrome, text: str) -> None:
 def press(browser: Chrome, text: str) -> None:
     """Press the button, or follow the link, with this text."""
     wanted = f"//*[self::button or self::a][normalize-space()='{text}'] | //input[@value='{text}']"
-    found = browser.find_element(By.XPATH, wanted)
     # One that a script shows may have to be waited for.
-    WebDriverWait(browser, PATIENCE).until(lambda _: found.is_displayed())
+    WebDriverWait(browser, PATIENCE, ignored_exceptions=BETWEEN_PAGES).until(
+        lambda browser: browser.find_element(By.XPATH, wanted).is_displayed()
+    )
+    found = browser.find_element(By.XPATH, wanted)
     # At once: Bootstrap's smooth scrolling would move the button away from under the click.
     browser.execute_script(
         "arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", found
