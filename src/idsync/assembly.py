@@ -1,4 +1,4 @@
-"""How the parts of an application are put together: tables at import time, the rest per app.
+"""How the parts of an application are put together, on the tables of `tables.py`.
 
 Nothing here decides anything; it only hands each part the others it needs.
 """
@@ -6,7 +6,6 @@ Nothing here decides anything; it only hands each part the others it needs.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from flask import Blueprint, current_app
 from flask_sqlalchemy import SQLAlchemy
@@ -14,28 +13,32 @@ from sqlalchemy import Table
 
 from idsync.account_api.blueprint import account_blueprint
 from idsync.account_api.pull import AccountLists
-from idsync.account_api.pulls import Pulls, define_pull_table
+from idsync.account_api.pulls import Pulls
 from idsync.account_api.views import AccountApi
 from idsync.accounts.directory import Directory, NewUser
 from idsync.accounts.listing import Listing
 from idsync.accounts.passwords import PURPOSE as PASSWORD
 from idsync.accounts.passwords import AccountPasswords, LegacyCheck
-from idsync.accounts.record import AccountModels, map_accounts
-from idsync.accounts.revision import Revisions, define_directory_table, define_erased_table
-from idsync.accounts.sealing_keys import SealingKeys, define_sealing_key_table
-from idsync.applications.registry import Applications, define_application_table
-from idsync.audit.events import SYSTEM, Audit, define_event_table
+from idsync.accounts.record import Account, AccountModels
+from idsync.accounts.revision import Revisions
+from idsync.accounts.sealing_keys import SealingKeys
+from idsync.accounts.transfer.exporting import Exports
+from idsync.accounts.transfer.importing import Imports
+from idsync.administration.console import Entrance
+from idsync.applications.registry import Applications
+from idsync.audit.events import SYSTEM, Actor, Audit
 from idsync.crypto.keys import parse_keys
 from idsync.crypto.passwords import Passwords
 from idsync.crypto.sealing import Sealer
-from idsync.errors import ConfigurationError
-from idsync.machine import issuer_of
+from idsync.machine import issuer_of, note_caller
 from idsync.oauth.authorize import AuthorizeEndpoint
 from idsync.oauth.blueprints import DISCOVERED, machine_blueprint, pages_blueprint
 from idsync.oauth.connected import Connections
-from idsync.oauth.consent import Consents, define_consent_table
+from idsync.oauth.consent import Consents
+from idsync.oauth.delivery import Deliveries
 from idsync.oauth.discovery import DiscoveryEndpoint, JwksEndpoint
 from idsync.oauth.grant import Grant, TokenReferences
+from idsync.oauth.hints import Hints
 from idsync.oauth.logout import LogoutEndpoint
 from idsync.oauth.pages import Pages
 from idsync.oauth.pending import PendingRequests
@@ -43,36 +46,20 @@ from idsync.oauth.pruning import Pruning
 from idsync.oauth.revocation import RevocationEndpoint
 from idsync.oauth.server import IdentityServer
 from idsync.oauth.signing_keys import PURPOSE as SIGNING_KEY
-from idsync.oauth.signing_keys import SigningKeys, define_signing_key_table
-from idsync.oauth.store import SqlGrantStore, define_grant_table
+from idsync.oauth.signing_keys import SigningKeys
+from idsync.oauth.store import SqlGrantStore
 from idsync.oauth.token import TokenEndpoint
 from idsync.oauth.userinfo import UserinfoEndpoint
 from idsync.settings import PREFIX, Settings
 from idsync.signin.assembly import (
     SignIn,
-    SignInTables,
     assemble_sign_in,
-    define_sign_in_tables,
 )
+from idsync.signin.limits import visitor_address
+from idsync.signin.mail import SendMail
 from idsync.signin.senders import SendText
 from idsync.signin.totp import PURPOSE as TOTP_SECRET
-
-
-@dataclass(frozen=True, slots=True)
-class Tables:
-    """Every table of idsync, in the host's metadata."""
-
-    models: AccountModels
-    application: Table
-    sign_in: SignInTables
-    grant: Table
-    consent: Table
-    signing_key: Table
-    sealing_key: Table
-    directory: Table
-    erased: Table
-    event: Table
-    pull: Table
+from idsync.tables import Tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +72,8 @@ class Parts:
     passwords: AccountPasswords
     audit: Audit
     directory: Directory
+    imports: Imports
+    exports: Exports
     listing: Listing
     revisions: Revisions
     sign_in: SignIn
@@ -95,31 +84,10 @@ class Parts:
     signing_keys: SigningKeys
     server: IdentityServer
     logout: LogoutEndpoint
+    entrance: Entrance
+    hints: Hints
+    deliveries: Deliveries
     sealed_columns: tuple[tuple[Table, str, str, str, str], ...]
-
-
-def define_tables(db: SQLAlchemy, account: type[Any]) -> Tables:
-    """Define all tables beside the host's account class. Raises ConfigurationError."""
-    if getattr(account, "__bind_key__", None) is not None:
-        raise ConfigurationError(
-            f"{account.__name__} lives in the database {account.__bind_key__!r}; idsync works in "
-            "the site's main database only, beside the account class."
-        )
-    metadata = db.metadata
-    models = map_accounts(db.Model.registry, metadata, account)  # type: ignore[attr-defined]
-    return Tables(
-        models=models,
-        application=define_application_table(metadata),
-        sign_in=define_sign_in_tables(metadata, models),
-        grant=define_grant_table(metadata, models),
-        consent=define_consent_table(metadata, models),
-        signing_key=define_signing_key_table(metadata),
-        sealing_key=define_sealing_key_table(metadata),
-        directory=define_directory_table(metadata),
-        erased=define_erased_table(metadata),
-        event=define_event_table(metadata),
-        pull=define_pull_table(metadata),
-    )
 
 
 def assemble(
@@ -130,13 +98,14 @@ def assemble(
     legacy_check: LegacyCheck | None,
     new_user: NewUser,
     send_text: SendText | None,
+    send_mail: SendMail | None,
 ) -> tuple[Parts, tuple[Blueprint, ...]]:
     """The parts of one application, and the blueprints with its addresses."""
     session, models = db.session, tables.models
     token_keys = parse_keys(f"{PREFIX}TOKEN_KEYS", settings.token_keys)
     sealer = Sealer(parse_keys(f"{PREFIX}SEALING_KEYS", settings.sealing_keys))
-    audit = Audit(session, tables.event)
-    applications = Applications(session, tables.application, settings.client_id_prefix)
+    audit = Audit(session, tables.event, visitor_address)
+    applications = Applications(session, tables.application, settings.client_id_prefix, audit)
     passwords = AccountPasswords(
         session,
         models,
@@ -146,7 +115,7 @@ def assemble(
         touch=lambda key: revisions.touch(session, [key]),
     )
     directory = Directory(session, models, passwords, audit, new_user, tables.erased)
-    store = SqlGrantStore(session, tables.grant, tables.application, models)
+    store = SqlGrantStore(session, tables.grant, tables.application, models, tables.notices)
     signing_keys = SigningKeys(session, tables.signing_key, sealer)
 
     def issuer() -> str:
@@ -165,7 +134,12 @@ def assemble(
         token_keys=token_keys,
         issuer=issuer,
         send_text=send_text,
+        send_mail=send_mail,
     )
+
+    def record_issue(account: Account, client_id: str) -> None:
+        actor = Actor("person", account.subject)
+        audit.record("grant issued", actor, subject=account.subject, client_id=client_id)
 
     def record_replay(grant: Grant, what: str) -> None:
         audit.record(
@@ -185,9 +159,11 @@ def assemble(
         role_map=settings.role_map,
         refresh_retry_seconds=settings.refresh_retry_seconds,
         signal_sender=lambda: current_app._get_current_object(),  # type: ignore[attr-defined]
+        record_issue=record_issue,
         record_replay=record_replay,
+        note_caller=note_caller,
     )
-    pages = Pages(settings.home_endpoint)
+    pages, pending = Pages(settings.home_endpoint), PendingRequests(token_keys)
     logout = LogoutEndpoint(
         applications=applications,
         signing_keys=signing_keys,
@@ -197,7 +173,7 @@ def assemble(
         issuer=issuer,
     )
     listing = Listing(session, models, tables.directory, tables.erased)
-    pulls = Pulls(session, tables.pull)
+    pulls = Pulls(session, tables.pull, tables.pull_step)
     api = AccountApi(
         session=session,
         applications=applications,
@@ -213,6 +189,7 @@ def assemble(
         ),
         pulls=pulls,
     )
+    sealing_keys = SealingKeys(session, tables.sealing_key, sealer)
     parts = Parts(
         settings=settings,
         models=models,
@@ -220,6 +197,8 @@ def assemble(
         passwords=passwords,
         audit=audit,
         directory=directory,
+        imports=Imports(session, models, passwords, audit, new_user, tables.erased),
+        exports=Exports(session, models, passwords, audit),
         listing=listing,
         revisions=revisions,
         sign_in=sign_in,
@@ -233,12 +212,35 @@ def assemble(
             sessions=tables.sign_in.session,
             phone_codes=tables.sign_in.phone_code,
             tries=tables.sign_in.tries,
+            events=tables.event,
+            pull_steps=tables.pull_step,
+            audit_days=settings.audit_days,
+            signing_keys=tables.signing_key,
+            logouts=tables.logout,
+            applications=tables.application,
             session_lifetime=settings.session_lifetime,
         ),
-        sealing_keys=SealingKeys(session, tables.sealing_key, sealer),
+        sealing_keys=sealing_keys,
         signing_keys=signing_keys,
         server=server,
         logout=logout,
+        entrance=Entrance(
+            session=session,
+            settings=settings,
+            models=models,
+            erased=tables.erased,
+            events=tables.event,
+            directory=directory,
+            applications=applications,
+            sign_in=sign_in,
+            pulls=pulls,
+            revisions=revisions,
+            signing_keys=signing_keys,
+            sealing_keys=sealing_keys,
+            audit=audit,
+        ),
+        hints=Hints(pending, settings.authorize_path),
+        deliveries=Deliveries(session, tables.logout, applications, signing_keys, audit, issuer),
         sealed_columns=(
             (models.table, "password", "subject", PASSWORD, "Passwords"),
             (tables.signing_key, "private", "kid", SIGNING_KEY, "Signing keys"),
@@ -252,13 +254,13 @@ def assemble(
         userinfo=UserinfoEndpoint(store, server.references, settings.role_map),
         revoke=RevocationEndpoint(server),
         jwks=JwksEndpoint(signing_keys),
-        discovery=DiscoveryEndpoint(issuer, DISCOVERED),
+        discovery=DiscoveryEndpoint(issuer, DISCOVERED, tuple(settings.ui_locales.split())),
     )
     authorize = AuthorizeEndpoint(
         server=server,
         browser=sign_in.browser,
         consents=Consents(session, tables.consent),
-        pending=PendingRequests(token_keys),
+        pending=pending,
         pages=pages,
         second_factor_endpoint=settings.second_factor_endpoint,
     )

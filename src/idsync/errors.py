@@ -15,13 +15,17 @@ class ConfigurationError(IdSyncError):
 class InvalidValue(IdSyncError):
     """A value given for an account or an application was refused.
 
-    `field` names the field as the caller wrote it; `str(error)` says what is wrong with it.
+    `field` names the field as the caller wrote it; `message` says what is wrong with it. `template`
+    and `values` are the same before they are put together, for those who translate.
     """
 
-    def __init__(self, field: str, message: str) -> None:
+    def __init__(self, field: str, template: str, **values: object) -> None:
+        message = template % values if values else template
         super().__init__(f"{field}: {message}")
         self.field = field
         self.message = message
+        self.template = template
+        self.values = values
 
 
 class UnknownRecord(IdSyncError):
@@ -38,6 +42,14 @@ class TooManyTries(IdSyncError):
 
 class RecentSignInRequired(IdSyncError):
     """What was asked for needs a sign-in of the last minutes; the person signs in again first."""
+
+
+class AdministratorRequired(IdSyncError):
+    """Whoever is signed in is no administrator."""
+
+
+class SecondFactorRequired(IdSyncError):
+    """What was asked for needs a sign-in by a second factor; the person sets one up first."""
 
 
 class ClientRefused(IdSyncError):

@@ -14,26 +14,38 @@ import logging
 from collections.abc import Iterable
 from typing import Any
 
-from flask import Flask, current_app
+from flask import Flask, current_app, has_request_context
 from flask_sqlalchemy import SQLAlchemy
 from werkzeug.local import LocalProxy
 from werkzeug.wrappers import Response
 
+from idsync.accounts.change import Change
 from idsync.accounts.directory import Directory, NewUser
 from idsync.accounts.passwords import LegacyCheck
 from idsync.accounts.revision import Revisions
-from idsync.assembly import Parts, assemble, define_tables
-from idsync.audit.events import SYSTEM, Actor
+from idsync.accounts.rules import checked_name, checked_password
+from idsync.administration.console import Console
+from idsync.applications.registry import Applications
+from idsync.assembly import Parts, assemble
+from idsync.audit import announcing
+from idsync.audit.events import SYSTEM, Actor, Audit, Event
 from idsync.cli import commands
+from idsync.cli.checks import refuse_unsafe
+from idsync.condition import Condition
 from idsync.errors import ConfigurationError
 from idsync.mounting import at_first_request, check_keys, mount
 from idsync.oauth.connected import ConnectedApplication
+from idsync.oauth.hints import RequestHints
 from idsync.settings import Settings
 from idsync.signin.factors import SecondFactors
+from idsync.signin.limits import visitor_address
+from idsync.signin.mail import SendMail
+from idsync.signin.own_email import OwnEmail
 from idsync.signin.passkey_sign_in import PasskeySignIn
 from idsync.signin.phone_sign_in import PhoneSignIn
 from idsync.signin.senders import SendText
 from idsync.signin.sessions import SignedIn
+from idsync.tables import define_tables
 
 EXTENSION = "idsync"
 
@@ -46,7 +58,8 @@ class IdSync:
     `legacy_check(user, password)` for people whose password hash is still the site's own; asked
     until it first says yes, then idsync keeps the password. new_user: called as
     `new_user(name, email)` to make a user of the site's class, where `account(name=…, email=…)`
-    is not enough. send_text: called as `send_text(number, text)` to reach a phone.
+    is not enough. send_text: called as `send_text(number, text)` to reach a phone. send_mail:
+    called as `send_mail(address, subject, text)`.
 
     Raises ConfigurationError when the class cannot be used.
     """
@@ -59,9 +72,11 @@ class IdSync:
         legacy_check: LegacyCheck | None = None,
         new_user: NewUser | None = None,
         send_text: SendText | None = None,
+        send_mail: SendMail | None = None,
     ) -> None:
         self._db = db
         self._send_text = send_text
+        self._send_mail = send_mail
         self._legacy_check = legacy_check
         self._new_user = new_user or (lambda name, email: account(name=name, email=email))
         self._tables = define_tables(db, account)
@@ -72,7 +87,10 @@ class IdSync:
             owned=(*self._tables.sign_in.owned(), self._tables.grant, self._tables.consent),
             legacy_passwords=legacy_check is not None,
         )
+        # First: it reads the grants that erasing a person deletes.
+        self._tables.notices.follow(db.session)
         self._revisions.follow(db.session)
+        announcing.follow(db.session)
 
     def init_app(self, app: Flask) -> None:
         """Read the settings, add the addresses and the `flask idsync` commands.
@@ -82,6 +100,7 @@ class IdSync:
         if EXTENSION in app.extensions:
             raise ConfigurationError("IdSync.init_app was called twice for this application.")
         settings = Settings.from_config(app.config, lenient=app.debug or app.testing)
+        refuse_unsafe(app, settings)
         parts, blueprints = assemble(
             settings,
             self._db,
@@ -90,6 +109,7 @@ class IdSync:
             self._legacy_check,
             self._new_user,
             self._send_text,
+            self._send_mail,
         )
         mount(app, blueprints, settings)
         app.extensions[EXTENSION] = parts
@@ -106,6 +126,21 @@ class IdSync:
     def directory(self) -> Directory:
         """The accounts of the current application."""
         return _parts().directory
+
+    @property
+    def applications(self) -> Applications:
+        """The client applications of the current application."""
+        return _parts().applications
+
+    @property
+    def audit(self) -> Audit:
+        """What happened: who did what to whom, when and from where."""
+        return _parts().audit
+
+    @property
+    def condition(self) -> Condition:
+        """Whether the keys fit and how far the service has come, for an operator's tools."""
+        return Condition(self._db.session, _parts())
 
     @property
     def settings(self) -> Settings:
@@ -136,6 +171,11 @@ class IdSync:
         return _parts().sign_in.phone
 
     @property
+    def email(self) -> OwnEmail:
+        """Forgotten passwords, people's own e-mail addresses, and mail to them."""
+        return _parts().sign_in.email
+
+    @property
     def factors(self) -> SecondFactors:
         """Second factors, and the second step of a sign-in."""
         return _parts().sign_in.factors
@@ -149,6 +189,15 @@ class IdSync:
         """Raises RecentSignInRequired unless `user` signed in here within the last ten minutes."""
         _parts().sign_in.browser.require_recent(_unwrapped(user))
 
+    def require_administrator(self, *, second_factor: bool = True) -> Console:
+        """What an administrator can do, for the one signed in at this browser.
+
+        To be asked for in every request. Raises RecentSignInRequired where nobody is signed in or
+        the sign-in is older than half an hour, AdministratorRequired, and SecondFactorRequired
+        unless `second_factor` is False.
+        """
+        return _parts().entrance.enter(second_factor=second_factor)
+
     def verified_epoch(self) -> bytes | None:
         """What a second step in a later request hands to `sign_in`: None without a right password.
 
@@ -160,13 +209,23 @@ class IdSync:
         """Give a user a new password; ends every session and grant they have.
 
         The caller commits. A person who changed their own password is signed in again with
-        `sign_in`, after the commit.
+        `sign_in`, after the commit. Raises InvalidValue for one that is too short, or could not be
+        entered at sign-in.
         """
+        checked_password(plain)  # before anything is locked
         record = self.directory.ensure_record(_unwrapped(user))
         record = self.directory.record(record.subject)  # locked, after the site's own row
         _parts().passwords.write(record, plain)
-        _parts().audit.record("password changed", SYSTEM, subject=record.subject)
+        _parts().audit.record("password changed", self.actor(), subject=record.subject)
         _parts().sign_in.browser.renew(record)
+
+    def rename(self, user: Any, name: str) -> None:
+        """Change a person's name, at their own wish, and commit. Raises InvalidValue."""
+        checked_name(name)  # before anything is locked
+        subject = self.directory.ensure_record(_unwrapped(user)).subject
+        actor = Actor("person", subject, visitor_address())
+        self.directory.change(subject, Change(name=name), actor=actor)
+        self._db.session.commit()
 
     def sign_out_everywhere(self, user: Any) -> None:
         """End every session and grant of a user, in this browser too, and commit."""
@@ -203,6 +262,13 @@ class IdSync:
         """
         return _parts().logout.sign_out_to(next)
 
+    def recent_events(
+        self, user: Any, *, before: int | None = None, limit: int = 50
+    ) -> list[Event]:
+        """What happened to a user's account, newest first; before: older than this event's id."""
+        subject = self.directory.ensure_record(_unwrapped(user)).subject
+        return _parts().audit.events(subject=subject, before=before, limit=limit)
+
     def connected_applications(self, user: Any) -> list[ConnectedApplication]:
         """The applications a user has connected, by name."""
         parts = _parts()
@@ -223,6 +289,19 @@ class IdSync:
                 client_id=client_id,
             ),
         )
+
+    def request_hints(self) -> RequestHints:
+        """What the application that sent the person here asked of the pages they are shown.
+
+        login_hint: what they may want to sign in as. ui_locales: languages, best first. Read from
+        the pending request in `next`, and on the pages of authorize itself; else both are empty.
+        """
+        return _parts().hints.current()
+
+    def actor(self) -> Actor:
+        """Who acts in this request, for the audit log: the person signed in at this browser."""
+        signed_in = _parts().sign_in.browser.current() if has_request_context() else None
+        return SYSTEM if signed_in is None else Actor("person", signed_in.account.subject)
 
     def signed_in(self) -> SignedIn | None:
         """Who is signed in at this browser, how and when; None for nobody."""

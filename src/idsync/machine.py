@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-from flask import Response, json, request
+from flask import Response, has_request_context, json, request
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from werkzeug.exceptions import BadRequest, HTTPException, RequestEntityTooLarge
@@ -124,6 +124,16 @@ def allow_any_origin(response: Response, methods: tuple[str, ...]) -> None:
         response.headers["Access-Control-Max-Age"] = "86400"
 
 
+def note_caller(*, subject: str | None = None, client_id: str | None = None) -> None:
+    """Leave word for the host's log of who asks: `idsync.subject` and `idsync.client_id` in the
+    environ of the request, each where it is known.
+    """
+    if has_request_context():
+        for name, value in (("idsync.subject", subject), ("idsync.client_id", client_id)):
+            if value is not None:
+                request.environ[name] = value
+
+
 _BODY = "idsync.body"
 
 
@@ -156,9 +166,9 @@ def keep_body(longest: int) -> None:
             kept = RequestEntityTooLarge()
     except RequestEntityTooLarge as error:
         kept = error
-    except Exception:
+    except Exception as error:
         # Each server has errors of its own for it, such as gunicorn's InvalidChunkSize.
-        log.info("A request body could not be read.", exc_info=True)
+        log.info("A request body could not be read: %s", type(error).__name__)
         kept = UnreadableBody()
     request.environ[_BODY] = kept
 

@@ -40,14 +40,14 @@ class Settings:
     )
     token_keys: Any = _setting(
         (),
-        "Keys that sign codes and tokens, newest first: a list of 32 random bytes each in "
-        "URL-safe base64. Required.",
+        "Keys that sign codes, tokens, mailed links and the cookie of known browsers, newest "
+        "first: a list of 32 random bytes each in URL-safe base64. Required.",
         secret=True,
     )
     sealing_keys: Any = _setting(
         (),
-        "Keys that seal passwords and private signing keys in the database, newest first; "
-        "same form. Required.",
+        "Keys that seal passwords, authenticator secrets and private signing keys in the database, "
+        "newest first; same form. Required.",
         secret=True,
     )
     client_id_prefix: str = _setting("app_", "What every new client_id begins with.")
@@ -76,7 +76,8 @@ class Settings:
         metadata={"description": "Which tag gives which role."},
     )
     session_lifetime: int = _setting(
-        30 * 24 * 3600, "Seconds after which a browser session ends whatever happens."
+        30 * 24 * 3600,
+        "Seconds after which a browser session ends whatever happens; as long as a refresh token.",
     )
     refresh_retry_seconds: int = _setting(
         0,
@@ -124,6 +125,26 @@ class Settings:
     )
     phone_gateway_token: str = _setting(
         "", "Sent to the HTTP gateway as a bearer token.", secret=True
+    )
+    audit_days: int = _setting(
+        400,
+        "Days that audit events are kept before `flask idsync prune` deletes them. A year and a "
+        "month: a yearly review still finds the whole year (PCI DSS 4.0 §10.5.1 asks for twelve "
+        "months).",
+    )
+    mail_sender: str = _setting(
+        "console",
+        "How mail reaches people: console (standard error, for development), "
+        "smtp://user:password@host:587 (with STARTTLS) or smtps://user:password@host:465. Not used "
+        "with `IdSync(send_mail=…)`.",
+        secret=True,
+    )
+    mail_from: str = _setting(
+        "", "Who mail comes from: `Name <address>`, or an address. Required for a mail server."
+    )
+    ui_locales: str = _setting(
+        "",
+        "Languages of the site's pages as discovery announces them, space-separated (BCP 47).",
     )
     home_endpoint: str = _setting(
         "", "Endpoint an error page links to; without one it has no link."
@@ -232,6 +253,8 @@ class Settings:
                     "IDSYNC_PHONE_SENDER must be console or an https address; http is accepted on "
                     "a loopback host only."
                 )
+        if self.audit_days < 1:
+            raise ConfigurationError("IDSYNC_AUDIT_DAYS must be at least 1.")
         if self.session_lifetime <= 0 or self.refresh_retry_seconds < 0:
             raise ConfigurationError(
                 "IDSYNC_SESSION_LIFETIME must be positive and IDSYNC_REFRESH_RETRY_SECONDS "

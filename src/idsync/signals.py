@@ -26,3 +26,10 @@ grant_revoked = _signals.signal("idsync-grant-revoked")
 """A token was revoked or replayed, which ended its grant. Arguments: `subject`, `client_id`,
 `reason` (str).
 """
+
+event_recorded = _signals.signal("idsync-event-recorded")
+"""An event of the audit log was committed. Arguments: its columns `at`, `kind`, `actor_kind`,
+`actor`, `address`, `subject`, `client_id`, `details`, and `previous_email`, the address that an
+account gave up. Sent after the commit, so a receiver cannot use the database session, and what it
+raises is logged and changes nothing.
+"""

@@ -40,7 +40,9 @@ def read_query(raw: bytes) -> ListQuery:
     except UnicodeError:
         raise InvalidValue("query", "is not percent-encoded UTF-8") from None
     except ValueError:
-        raise InvalidValue("query", f"has more than {MOST_PARAMETERS} parameters") from None
+        raise InvalidValue(
+            "query", "has more than %(most)d parameters", most=MOST_PARAMETERS
+        ) from None
     for name, _ in pairs:
         if name not in ("tag", "since"):
             raise InvalidValue(legible(name), "is not a parameter of this request")

@@ -34,7 +34,7 @@ from idsync.applications.registry import Applications
 from idsync.audit.events import Actor
 from idsync.database import DatabaseSession, write
 from idsync.errors import ClientRefused, InvalidValue, MalformedCredentials, UnknownRecord
-from idsync.machine import json_response, request_body
+from idsync.machine import json_response, note_caller, request_body
 
 RETRY_AFTER = 5
 """Seconds that a service is asked to wait while a list is being written for it."""
@@ -169,6 +169,7 @@ class AccountApi:
         service, _ = authenticate_client(self._applications.find, header, {})
         if service.public or not service.accounts:
             raise ClientRefused("Client authentication failed.")
+        note_caller(client_id=service.client_id)
         return service
 
     def _note(self, service: Application, standing: Standing) -> None:

@@ -135,7 +135,7 @@ _LENGTH = re.compile(r"expected str of length (?P<sign>[<>]=) (?P<length>\d+)")
 def read_body(raw: bytes, content_type: str, record: type[R]) -> R:
     """The record in a request's body. Raises InvalidValue naming the field."""
     if content_type != JSON_TYPE:
-        raise InvalidValue("body", f"send JSON with the content type {JSON_TYPE}")
+        raise InvalidValue("body", "send JSON with the content type %(type)s", type=JSON_TYPE)
     try:
         value = json.loads(raw.decode("utf-8"), object_pairs_hook=_without_duplicates)
     except UnicodeDecodeError:

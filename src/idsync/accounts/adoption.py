@@ -10,6 +10,7 @@ from sqlalchemy import exists, func, select
 
 from idsync.accounts.record import AccountModels, new_record
 from idsync.accounts.rules import email_key
+from idsync.audit.events import Actor, Audit, Occurrence
 from idsync.database import DatabaseSession, begin_write
 
 BATCH = 500
@@ -28,12 +29,12 @@ class Adoption:
         statement = select(func.count()).select_from(self._models.user_class)
         return int(self._session.execute(statement.where(self._has_no_record())).scalar_one())
 
-    def run(self) -> Iterator[int]:
+    def run(self, audit: Audit, actor: Actor) -> Iterator[int]:
         """Adopt everybody who is missing; yields how many, batch by batch, each committed.
 
         Run again after an interruption: nobody is adopted twice.
         """
-        while batch := self._next_batch():
+        while batch := self._next_batch(audit, actor):
             yield batch
 
     def ambiguous_emails(self) -> dict[str, list[Any]]:
@@ -53,7 +54,7 @@ class Adoption:
                 seen[email_key(email)].append(key)
         return {email: keys for email, keys in seen.items() if len(keys) > 1}
 
-    def _next_batch(self) -> int:
+    def _next_batch(self, audit: Audit, actor: Actor) -> int:
         begin_write(self._session, self._models.table)
         users = self._session.scalars(
             select(self._models.user_class)
@@ -70,6 +71,7 @@ class Adoption:
             .execute(select(table.email_key).where(table.email_key.in_(wanted)))
             .scalars()
         )
+        adopted = []
         for user in users:
             record = new_record(self._models, user, legacy_password=True)
             key = email_key(user.email) if user.email else None
@@ -77,6 +79,8 @@ class Adoption:
                 record.email_key = key
                 taken.add(key)
             self._session.add(record)
+            adopted.append(Occurrence(record.subject, {}))
+        audit.record_all("account adopted", actor, adopted)
         self._session.commit()
         return len(users)
 

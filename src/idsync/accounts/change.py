@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 from idsync.accounts.record import (
     DISABLED_BY_ADMINISTRATOR,
@@ -45,6 +46,12 @@ class Change:
         """The fields that are set, for the audit log."""
         return [name for name in self.__slots__ if getattr(self, name) not in (UNSET, ())]
 
+    def takes_administrator_away(self) -> str:
+        """The field by which somebody would lose the console; empty where none does."""
+        if self.administrator is False:
+            return "administrator"
+        return "disabled" if self.disabled is True else ""
+
 
 def protect_administrator(record: AccountRecord, change: Change) -> None:
     """Refuse what a service may not change in an administrator's account. Raises InvalidValue."""
@@ -68,3 +75,36 @@ def change_disabled(record: AccountRecord, disabled: bool, actor: Actor) -> None
         raise InvalidValue("disabled", "an administrator disabled this account")
     else:
         record.disabled_by = None
+
+
+def held(record: AccountRecord) -> dict[str, Any]:
+    """What may differ after a change, by the names that the audit log has for it."""
+    return {
+        "name": record.user.name,
+        "email": record.user.email,
+        "phone": record.phone,
+        "password": record.password,
+        "tags": record.tags,
+        "disabled": record.disabled_by,
+        "administrator": record.administrator,
+    }
+
+
+def differences(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    """What an event says of a change: `fields` that differ, which tags, and whether somebody may
+    sign in or use the console now; empty where nothing differs.
+
+    What was sent and was held already is no change.
+    """
+    fields = [name for name, value in after.items() if value != before[name]]
+    if not fields:
+        return {}
+    details: dict[str, Any] = {"fields": fields}
+    if "tags" in fields:
+        details["tags_added"] = sorted({*after["tags"]} - {*before["tags"]})
+        details["tags_removed"] = sorted({*before["tags"]} - {*after["tags"]})
+    if "disabled" in fields:
+        details["disabled"] = after["disabled"] is not None
+    if "administrator" in fields:
+        details["administrator"] = after["administrator"]
+    return details

@@ -13,8 +13,15 @@ from typing import Any
 from sqlalchemy import Table, exists, select
 from sqlalchemy.exc import IntegrityError
 
-from idsync.accounts.change import UNSET, Change, change_disabled, protect_administrator
-from idsync.accounts.lookup import Lookup
+from idsync.accounts.administrators import Administrators, keep_one
+from idsync.accounts.change import (
+    UNSET,
+    Change,
+    change_disabled,
+    differences,
+    held,
+    protect_administrator,
+)
 from idsync.accounts.passwords import AccountPasswords
 from idsync.accounts.record import (
     AccountModels,
@@ -25,12 +32,14 @@ from idsync.accounts.rules import (
     LONGEST_EMAIL,
     checked_email,
     checked_name,
+    checked_password,
     checked_phone,
     checked_subject,
     checked_tags,
     checked_text,
     email_key,
 )
+from idsync.accounts.search import AccountSearch
 from idsync.audit.events import Actor, Audit
 from idsync.crypto import secrets
 from idsync.database import DatabaseSession, begin_write
@@ -40,7 +49,7 @@ ATTEMPTS = 3
 NewUser = Callable[[str, str | None], Any]
 
 
-class Directory(Lookup):
+class Directory(AccountSearch):
     """Accounts: find, make, change, erase."""
 
     def __init__(
@@ -57,6 +66,7 @@ class Directory(Lookup):
         self._audit = audit
         self._new_user = new_user
         self._erased = erased
+        self._administrators = Administrators(session, models)
 
     # --- make ----------------------------------------------------------------------------------
 
@@ -83,6 +93,7 @@ class Directory(Lookup):
         email = None if email is None else checked_email(email)
         phone = None if phone is None else checked_phone(phone)
         tags = checked_tags("tags", tags)
+        password = None if password is None else checked_password(password)
         if subject is not None and self._subject_taken(checked_subject(subject)):
             raise InvalidValue("id", "taken by another account")
         self._refuse_taken(email=email, phone=phone)
@@ -99,7 +110,8 @@ class Directory(Lookup):
             self._passwords.write_exchange(record, verifier)
         self._session.add_all([user, record])
         self._flush()
-        self._audit.record("account created", actor, subject=record.subject, tags=tags)
+        right: dict[str, Any] = {"administrator": True} if administrator else {}
+        self._audit.record("account created", actor, subject=record.subject, tags=tags, **right)
         return record
 
     def create_or_attach(
@@ -156,16 +168,22 @@ class Directory(Lookup):
         """Change an account, all of it or nothing.
 
         A service may not touch password, e-mail or disabled of an administrator, nor enable what
-        an administrator disabled. Raises UnknownRecord or InvalidValue.
+        an administrator disabled; nobody but a command takes the last administrator away. Raises
+        UnknownRecord or InvalidValue.
         """
+        taken_away = change.takes_administrator_away()
+        administrators = self._administrators.held(actor) if taken_away else frozenset()
         record = self.record(subject)
+        if taken_away:
+            keep_one(taken_away, record, administrators)
         if actor.kind == "service":
             protect_administrator(record, change)
         both = {*checked_tags("tags_add", change.tags_add)} & {
             *checked_tags("tags_remove", change.tags_remove)
         }
         if both:
-            raise InvalidValue("tags_add", f"{sorted(both)[0]!r} is to be removed as well")
+            raise InvalidValue("tags_add", "%(tag)r is to be removed as well", tag=min(both))
+        before = held(record)
         if change.name is not UNSET:
             record.user.name = checked_name(change.name)
         if change.email is not UNSET:
@@ -182,7 +200,12 @@ class Directory(Lookup):
         if change.disabled is not UNSET:
             change_disabled(record, change.disabled, actor)
         self._flush()
-        self._audit.record("account changed", actor, subject=subject, fields=change.names())
+        details = differences(before, held(record))
+        if details:
+            email = before["email"] if "email" in details["fields"] else None
+            self._audit.record(
+                "account changed", actor, subject=subject, previous_email=email, **details
+            )
         return record
 
     def sign_out_everywhere(self, subject: str, *, actor: Actor) -> None:
@@ -192,8 +215,13 @@ class Directory(Lookup):
         self._audit.record("signed out everywhere", actor, subject=subject)
 
     def erase(self, subject: str, *, actor: Actor) -> None:
-        """Erase an account and the host's user; the id stays taken, consumers hear of it."""
+        """Erase an account and the host's user; the id stays taken, consumers hear of it.
+
+        Raises UnknownRecord, or InvalidValue for the last administrator.
+        """
+        administrators = self._administrators.held(actor)
         record = self.record(subject)
+        keep_one("id", record, administrators)
         if actor.kind == "service":
             raise InvalidValue("id", "an account is erased by an administrator only")
         self._audit.record("account erased", actor, subject=subject)
@@ -236,7 +264,7 @@ class Directory(Lookup):
             if change.password is None:
                 self._passwords.write_verifier(record, None)
             else:
-                self._passwords.write(record, change.password)
+                self._passwords.write(record, checked_password(change.password))
 
     def _locked(self, condition: Any) -> AccountRecord | None:
         """The companion row a condition names, locked after the host's own row, and fresh."""

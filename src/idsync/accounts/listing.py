@@ -148,7 +148,7 @@ class Listing:
 
     def _statement(self, revision: int, tag: str | None) -> Any:
         table, directory = self._models.table, self._directory
-        matches = true() if tag is None else self._has_tag(tag)
+        matches = true() if tag is None else has_tag(self._session, self._models, tag)
         wanted = table.c.revision > revision
         if revision == 0:
             wanted &= matches  # a whole list: nothing that was never held can be removed
@@ -195,12 +195,14 @@ class Listing:
             return cast(column, Text)
         return type_coerce(column, Text)
 
-    def _has_tag(self, tag: str) -> Any:
-        tags = self._models.table.c.tags
-        if self._session.connection().dialect.name == "postgresql":
-            return type_coerce(tags, JSONB).contains([tag])
-        each = func.json_each(tags).table_valued("value")
-        return exists().where(each.c.value == tag).correlate(self._models.table)
+
+def has_tag(session: DatabaseSession, models: AccountModels, tag: str) -> Any:
+    """The condition, in a statement, that an account has this tag."""
+    tags = models.table.c.tags
+    if session.connection().dialect.name == "postgresql":
+        return type_coerce(tags, JSONB).contains([tag])
+    each = func.json_each(tags).table_valued("value")
+    return exists().where(each.c.value == tag).correlate(models.table)
 
 
 def _account(row: Listed) -> ListedAccount:

@@ -85,6 +85,14 @@ class Lookup:
         row = self._session.connection().execute(statement).mappings().first()
         return None if row is None else account_from(row)
 
+    def find_by_email(self, email: str) -> Account | None:
+        """The account with this e-mail address, compared without case."""
+        if not email or "\0" in email:
+            return None
+        statement = self._accounts().where(self._models.table.c.email_key == email_key(email))
+        row = self._session.connection().execute(statement).mappings().first()
+        return None if row is None else account_from(row)
+
     def accounts(self) -> Iterable[Account]:
         """Every account, by name, read as a stream."""
         rows = self._session.connection().execute(

@@ -118,6 +118,16 @@ class AccountPasswords:
         except ExchangeHashError as error:
             raise InvalidValue("password", str(error)) from None
 
+    def checked_import(self, text: str) -> str | None:
+        """A hash from a file, also as Werkzeug or Django stores it, in the form it is stored here.
+
+        None where it says that there is no password. Raises InvalidValue.
+        """
+        try:
+            return self._passwords.read_foreign(text)
+        except ExchangeHashError as error:
+            raise InvalidValue("password", str(error)) from None
+
     def verifier(self, record: AccountRecord) -> str | None:
         """The stored verifier."""
         return self._unsealed(record.subject, record.password)

@@ -1,8 +1,8 @@
 """One counter orders all changes of accounts, whoever makes them: a service, a command, the host.
 
-`before_flush` notes which accounts change; `before_commit` locks them, increments the counter last
-and stamps them with its value. The lock order, account rows and then the counter, is the same in
-every transaction: commit order is revision order, and nobody deadlocks on the counter.
+`before_flush` notes which accounts change (`notes.py`); `before_commit` locks them, increments the
+counter last and stamps them with its value. The lock order, account rows and then the counter, is
+the same in every transaction: commit order is revision order, and nobody deadlocks on the counter.
 """
 
 from __future__ import annotations
@@ -27,13 +27,21 @@ from sqlalchemy import (
     update,
 )
 from sqlalchemy.exc import IntegrityError
-from sqlalchemy.orm import ORMExecuteState, Session, SessionTransaction, UOWTransaction
+from sqlalchemy.orm import Session, UOWTransaction
 
+from idsync.accounts.bulk_statements import refuse_bulk_statements
+from idsync.accounts.names import fold_names, name_key
 from idsync.accounts.record import AccountModels, AccountRecord, new_record, utc_now
 from idsync.accounts.rules import email_key
 from idsync.crypto import secrets
 from idsync.database import DatabaseSession, begin_write
 from idsync.errors import InvalidValue
+from idsync.notes import Notes
+
+_changed_accounts = Notes("changed_accounts")
+"""Pairs: "record" and a companion row, "key" and a host's key ("touched" where raw SQL changed it),
+"erased" and a subject.
+"""
 
 EXPORTED = (
     "password",
@@ -45,14 +53,6 @@ EXPORTED = (
     "email_key",
 )
 """Attributes of the companion row whose change consuming services must hear of."""
-
-_NOTES = "idsync_changed_accounts"
-
-BULK_REFUSED = (
-    "Bulk statements on {name} pass the directory by, so consuming services would never hear of "
-    "the change. Change the objects one by one or through identity.directory; after a statement "
-    "of raw SQL call identity.touch(keys)."
-)
 
 
 def define_directory_table(metadata: MetaData) -> Table:
@@ -103,15 +103,13 @@ class Revisions:
         """Listen to every session this factory makes."""
         event.listen(session, "before_flush", self._before_flush)
         event.listen(session, "before_commit", self._before_commit)
-        event.listen(session, "after_commit", self._after_commit)
-        event.listen(session, "after_transaction_end", self._after_transaction_end)
-        event.listen(session, "do_orm_execute", self._refuse_bulk_statements)
+        _changed_accounts.follow(session)
+        refuse_bulk_statements(session, self._models)
 
     def touch(self, session: DatabaseSession, keys: Iterable[Any]) -> None:
         """Note accounts, by the host's keys, that were changed by other means than the ORM."""
-        real = session() if callable(session) else session
         for key in keys:
-            _note(real, ("key", key))
+            _changed_accounts.add(session, ("touched", key))
 
     def current(self, session: DatabaseSession) -> tuple[bytes, int]:
         """Incarnation and revision of the directory."""
@@ -129,17 +127,19 @@ class Revisions:
 
     def _before_flush(self, session: Session, context: UOWTransaction, instances: Any) -> None:
         user_class, record_class = self._models.user_class, self._models.record_class
+        accompanied = {id(one.user) for one in session.new if isinstance(one, record_class)}
         for instance in list(session.new):
-            if isinstance(instance, user_class):
+            if isinstance(instance, user_class) and id(instance) not in accompanied:
                 self._accompany(session, instance)
         for instance in session.new:
             if isinstance(instance, record_class):
-                _note(session, ("record", instance))
+                instance.name_key = name_key(instance.user.name)
+                _changed_accounts.add(session, ("record", instance))
         for instance in list(session.dirty):
             if isinstance(instance, user_class):
                 self._note_user(session, instance)
             elif isinstance(instance, record_class) and _changed(instance, EXPORTED):
-                _note(session, ("record", instance))
+                _changed_accounts.add(session, ("record", instance))
         for instance in list(session.deleted):
             if isinstance(instance, user_class):
                 self._erase(session, self._models.key_of(instance))
@@ -163,13 +163,10 @@ class Revisions:
         for table in self._owned:
             session.connection().execute(delete(table).where(table.c.account_key == key))
         session.delete(record)
-        _note(session, ("erased", record.subject))
+        _changed_accounts.add(session, ("erased", record.subject))
 
     def _accompany(self, session: Session, user: Any) -> None:
         """Give a person the host's own code made their companion row."""
-        record_class = self._models.record_class
-        if any(isinstance(one, record_class) and one.user is user for one in session.new):
-            return
         record = new_record(self._models, user, legacy_password=self._legacy_passwords)
         if user.email:
             record.email_key = self._free_email_key(session, user.email, None)
@@ -179,11 +176,11 @@ class Revisions:
         if not _changed(user, (self._models.name_attribute, self._models.email_attribute)):
             return
         key = self._models.key_of(user)
-        _note(session, ("key", key))
-        if not _changed(user, (self._models.email_attribute,)):
-            return
+        _changed_accounts.add(session, ("key", key))
         record = session.get(self._models.record_class, key)
         if record is not None:
+            record.name_key = name_key(user.name)
+        if record is not None and _changed(user, (self._models.email_attribute,)):
             record.email_key = (
                 self._free_email_key(session, user.email, key) if user.email else None
             )
@@ -206,15 +203,18 @@ class Revisions:
         if session.in_nested_transaction():
             return  # a savepoint: its notes go to the transaction around it
         session.flush()
-        notes = _notes(session).pop(session.get_transaction(), set())
-        erased = sorted(subject for kind, subject in notes if kind == "erased")
+        noted = set(_changed_accounts.take(session))
+        erased = sorted(subject for kind, subject in noted if kind == "erased")
         keys = {
-            value if kind == "key" else value.account_key
-            for kind, value in notes
+            value.account_key if kind == "record" else value
+            for kind, value in noted
             if kind != "erased" and not (kind == "record" and _is_gone(value))
         }
         if keys or erased:
             self._stamp(session, sorted(keys, key=str), erased)
+        touched = [value for kind, value in noted if kind == "touched"]
+        if touched:
+            fold_names(session.connection(), self._models, touched)
 
     def _stamp(self, session: Session, keys: list[Any], erased: list[str]) -> None:
         connection, table = session.connection(), self._models.table
@@ -250,62 +250,6 @@ class Revisions:
                 pass  # another process was quicker
             revision = session.connection().execute(statement).scalar_one()
         return int(revision)
-
-    # --- savepoints and bulk statements --------------------------------------------------------
-
-    def _after_commit(self, session: Session) -> None:
-        savepoint = session.get_nested_transaction()
-        notes = _notes(session).pop(savepoint, None)
-        if savepoint is not None and notes:
-            _notes(session).setdefault(_outer(savepoint), set()).update(notes)
-
-    def _after_transaction_end(self, session: Session, transaction: SessionTransaction) -> None:
-        _notes(session).pop(transaction, None)  # rolled back: what it noted never happened
-
-    def _refuse_bulk_statements(self, state: ORMExecuteState) -> None:
-        if not (state.is_update or state.is_delete or state.is_insert):
-            return
-        mapper = state.bind_mapper
-        if mapper is None or not issubclass(
-            mapper.class_, (self._models.user_class, self._models.record_class)
-        ):
-            return
-        if state.is_update and not self._touches_exported(state):
-            return
-        raise InvalidValue("account", BULK_REFUSED.format(name=mapper.class_.__name__))
-
-    def _touches_exported(self, state: ORMExecuteState) -> bool:
-        """Whether an UPDATE may change what services see; a host's own `last_seen` is free."""
-        if state.bind_mapper is None or state.bind_mapper.class_ is self._models.record_class:
-            return True
-        values = getattr(state.statement, "_values", None) or {}
-        names = {getattr(column, "key", column) for column in values}
-        names |= set(state.parameters) if isinstance(state.parameters, dict) else set()
-        own = {self._models.user_name.key, self._models.user_email.key, self._models.user_key.key}
-        own |= {self._models.name_attribute, self._models.email_attribute, "name", "email"}
-        return not names or bool(names & own) or isinstance(state.parameters, list)
-
-
-def _notes(session: Session) -> dict[SessionTransaction | None, set[tuple[str, Any]]]:
-    notes: dict[SessionTransaction | None, set[tuple[str, Any]]]
-    notes = session.info.setdefault(_NOTES, {})
-    return notes
-
-
-def _note(session: Session, note: tuple[str, Any]) -> None:
-    """Remember a change under the savepoint it was made in, so that both go together."""
-    if not session.in_transaction():
-        session.begin()
-    transaction = session.get_nested_transaction() or session.get_transaction()
-    _notes(session).setdefault(transaction, set()).add(note)
-
-
-def _outer(transaction: SessionTransaction) -> SessionTransaction | None:
-    """The savepoint or transaction around one, passing the steps of a flush by."""
-    outer = transaction.parent
-    while outer is not None and not outer.nested and outer.parent is not None:
-        outer = outer.parent
-    return outer
 
 
 def _changed(instance: Any, attributes: Iterable[str]) -> bool:

@@ -1,4 +1,4 @@
-"""What an account's values may be: names, e-mail addresses, ids and tags. Plain functions."""
+"""What an account's values may be: names, addresses, ids, tags, passwords. Plain functions."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from contextlib import suppress
 import phonenumbers
 from email_validator import EmailNotValidError, validate_email
 
+from idsync.crypto.exchange import MAX_PASSWORD_LENGTH
 from idsync.errors import InvalidValue
 
 LONGEST_NAME = 200
@@ -17,8 +18,14 @@ LONGEST_TAG = 64
 LONGEST_EMAIL = 254
 """Characters (RFC 5321 §4.5.3.1.3, less the angle brackets)."""
 
+LONGEST_NAME_KEY = 64
+"""Characters of a name that it can be searched by; folded, one may have become several."""
+
 LONGEST_PHONE = 16
 """Characters: a plus sign and 15 digits (ITU-T E.164)."""
+
+SHORTEST_PASSWORD = 8
+"""Characters (NIST SP 800-63B-4 §3.1.1.2)."""
 
 _SUBJECT = re.compile(r"[A-Za-z0-9._~-]{1,64}")
 # phonenumbers would also read letters, as on a keypad, and extensions.
@@ -51,7 +58,7 @@ def checked_email(email: str) -> str:
             stripped + _PUBLIC_SUFFIX if inside else stripped, check_deliverability=False
         )
     except EmailNotValidError as error:
-        raise InvalidValue("email", f"not an e-mail address: {error}") from None
+        raise InvalidValue("email", "not an e-mail address: %(reason)s", reason=error) from None
     return validated.normalized.removesuffix(_PUBLIC_SUFFIX if inside else "")
 
 
@@ -60,9 +67,14 @@ def checked_name(name: str) -> str:
     return checked_text("name", name.strip(), longest=LONGEST_NAME)
 
 
+def is_subject(text: str) -> bool:
+    """Whether `text` has the shape of an account's identifier."""
+    return _SUBJECT.fullmatch(text) is not None
+
+
 def checked_subject(subject: str) -> str:
     """An identifier a caller brings along. Raises InvalidValue."""
-    if not _SUBJECT.fullmatch(subject):
+    if not is_subject(subject):
         raise InvalidValue("id", "1 to 64 characters, each a letter, a digit or one of . _ ~ -")
     return subject
 
@@ -83,6 +95,25 @@ def checked_phone(phone: str, region: str = "") -> str:
     raise InvalidValue("phone", "a number with its country code is needed, such as +4930123456")
 
 
+def checked_password(plain: str) -> str:
+    """A new password as it was given. Raises InvalidValue.
+
+    Refused is what is too short, and what the person could not enter at sign-in later: browsers
+    leave line breaks out (HTML, "strip newlines"), and half a character cannot be sent.
+    """
+    if len(plain) < SHORTEST_PASSWORD:
+        raise InvalidValue(
+            "password", "needs at least %(shortest)d characters", shortest=SHORTEST_PASSWORD
+        )
+    if len(plain) > MAX_PASSWORD_LENGTH:
+        raise InvalidValue(
+            "password", "longer than %(longest)d characters", longest=MAX_PASSWORD_LENGTH
+        )
+    if any(character in "\r\n" or "\ud800" <= character <= "\udfff" for character in plain):
+        raise InvalidValue("password", "has a character that no sign-in form can send")
+    return plain
+
+
 def checked_tags(field: str, tags: Iterable[str]) -> list[str]:
     """Tags in the form they are stored: composed (NFC), sorted, each once. Raises InvalidValue."""
     return sorted({_checked_tag(field, tag) for tag in tags})
@@ -91,7 +122,7 @@ def checked_tags(field: str, tags: Iterable[str]) -> list[str]:
 def _checked_tag(field: str, tag: str) -> str:
     composed = checked_text(field, tag, longest=LONGEST_TAG)
     if composed != composed.strip():
-        raise InvalidValue(field, f"{tag!r} begins or ends with a space")
+        raise InvalidValue(field, "%(tag)r begins or ends with a space", tag=tag)
     return composed
 
 
@@ -101,12 +132,14 @@ def checked_text(field: str, text: str, *, longest: int) -> str:
     if not composed:
         raise InvalidValue(field, "must not be empty")
     if len(composed) > longest:
-        raise InvalidValue(field, f"longer than {longest} characters")
+        raise InvalidValue(field, "longer than %(longest)d characters", longest=longest)
     for character in composed:
         if unicodedata.category(character) in ("Cc", "Cs", "Co", "Cn", "Zl", "Zp") or (
             character in _DIRECTION_CONTROLS
         ):
-            raise InvalidValue(field, f"has an invisible character (U+{ord(character):04X})")
+            raise InvalidValue(
+                field, "has an invisible character (U+%(code)s)", code=f"{ord(character):04X}"
+            )
     return composed
 
 

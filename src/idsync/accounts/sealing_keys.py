@@ -86,6 +86,10 @@ class SealingKeys:
         )
         return [(row.key_id.hex(), row.key_id in self._sealer.key_ids) for row in rows]
 
+    def configured_ids(self) -> list[str]:
+        """The ids of the configured keys, newest first."""
+        return [key_id.hex() for key_id in self._sealer.key_ids]
+
     def forget_old(self) -> list[str]:
         """Stop depending on all keys but the newest, once everything is resealed."""
         newest, table = self._sealer.key_ids[0], self._table

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
+import time
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
 from idsync.crypto import secrets
@@ -16,6 +18,9 @@ SCOPES = ("openid", "profile", "email", "offline_access")
 
 ID_TOKEN_ALGORITHMS = ("RS256", "ES256")
 
+MOST_REDIRECT_URIS = 50
+"""Of each kind; every one is a place that a code, or a person, can be sent to."""
+
 LONGEST_REDIRECT_URI = 2000
 """Characters; longer addresses fail in some browsers and proxies."""
 
@@ -26,9 +31,17 @@ _URI_CHARACTERS = re.compile(
 )  # RFC 3986: no space, quote, <, >
 
 
+# A host name (RFC 1123 §2.1), or an address of either kind as urlsplit gives it.
+_HOST = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?|[0-9a-f:.]*:[0-9a-f:.]+", re.IGNORECASE)
+
+
 @dataclass(frozen=True, slots=True)
 class Application:
-    """A registered client application (RFC 6749 §2). Public when it has no secret."""
+    """A registered client application (RFC 6749 §2). Public when it has no secret.
+
+    previous_secret_digest: of the secret before the last rotation, which goes on working until
+    previous_secret_until (unix seconds).
+    """
 
     client_id: str
     name: str
@@ -42,6 +55,20 @@ class Application:
     id_token_algorithm: str
     active: bool
     created_at: int
+    previous_secret_digest: str | None = None
+    previous_secret_until: int | None = None
+    backchannel_logout_uri: str | None = None
+    backchannel_logout_session_required: bool = False
+
+    @property
+    def version(self) -> str:
+        """Another one after every change but those of the secret: a form that was filled in with an
+        older one must not undo what came in between.
+        """
+        terms = replace(
+            self, secret_digest=None, previous_secret_digest=None, previous_secret_until=None
+        )
+        return hashlib.sha256(repr(terms).encode()).hexdigest()[:32]
 
     @property
     def public(self) -> bool:
@@ -49,8 +76,24 @@ class Application:
         return self.secret_digest is None
 
     def has_secret(self, secret: str) -> bool:
-        """Whether `secret` is this application's; compared in constant time."""
-        return self.secret_digest is not None and secrets.matches(secret, self.secret_digest)
+        """Whether `secret` is this application's, or was until lately; compared in constant time.
+
+        Both digests are always compared, so that time does not tell of a rotation.
+        """
+        if self.secret_digest is None:
+            return False
+        current = secrets.matches(secret, self.secret_digest)
+        previous = secrets.matches(secret, self.previous_secret_digest or self.secret_digest)
+        return current | (previous & self.previous_secret_works)
+
+    @property
+    def previous_secret_works(self) -> bool:
+        """Whether the secret before the last rotation still authenticates the application."""
+        return (
+            self.previous_secret_digest is not None
+            and self.previous_secret_until is not None
+            and time.time() < self.previous_secret_until
+        )
 
     def allowed_scopes(self, requested: str) -> tuple[str, ...]:
         """Scopes that survive a request: `openid` always, others when granted at registration."""
@@ -85,17 +128,24 @@ def check_registration(application: Application) -> None:
         raise InvalidValue("name", "control characters and line breaks are not allowed")
     if not application.redirect_uris and not application.accounts:
         raise InvalidValue("redirect_uri", "at least one is needed to sign people in")
-    for uri in application.redirect_uris:
-        check_redirect_uri("redirect_uri", uri)
-    for uri in application.post_logout_redirect_uris:
-        check_redirect_uri("post_logout_redirect_uri", uri)
+    _check_redirect_uris("redirect_uri", application.redirect_uris)
+    _check_redirect_uris("post_logout_redirect_uri", application.post_logout_redirect_uris)
+    if application.backchannel_logout_uri is not None:
+        check_backchannel_logout_uri(application.backchannel_logout_uri)
+    elif application.backchannel_logout_session_required:
+        raise InvalidValue("backchannel_logout_session_required", "needs a backchannel_logout_uri")
     for scope in application.scopes:
         if scope == "accounts":
             raise InvalidValue("scope", "accounts is a right of its own: use --accounts")
         if scope not in SCOPES:
-            raise InvalidValue("scope", f"{scope!r} is unknown; known are {', '.join(SCOPES)}")
+            raise InvalidValue(
+                "scope",
+                "%(scope)r is unknown; known are %(known)s",
+                scope=scope,
+                known=", ".join(SCOPES),
+            )
     if application.id_token_algorithm not in ID_TOKEN_ALGORITHMS:
-        raise InvalidValue("id_token_alg", f"one of {', '.join(ID_TOKEN_ALGORITHMS)}")
+        raise InvalidValue("id_token_alg", "one of %(known)s", known=", ".join(ID_TOKEN_ALGORITHMS))
     tag = application.service_tag
     if tag is not None and not (
         0 < len(tag) <= 64
@@ -113,26 +163,42 @@ def check_registration(application: Application) -> None:
             if _anyone_can_claim(uri):
                 raise InvalidValue(
                     "first_party",
-                    f"{uri} can be claimed by any program on the device, so consent cannot be "
+                    "%(uri)s can be claimed by any program on the device, so consent cannot be "
                     "skipped for it (RFC 8252 §8.6)",
+                    uri=uri,
                 )
+
+
+def _check_redirect_uris(field: str, uris: tuple[str, ...]) -> None:
+    if len(uris) > MOST_REDIRECT_URIS:
+        raise InvalidValue(field, "more than %(most)d addresses", most=MOST_REDIRECT_URIS)
+    for uri in uris:
+        check_redirect_uri(field, uri)
+        if uris.count(uri) > 1:
+            raise InvalidValue(field, "%(uri)s is there twice", uri=uri)
 
 
 def check_redirect_uri(field: str, uri: str) -> None:
     """Refuse an address no code should be sent to (RFC 6749 §3.1.2, RFC 8252 §7)."""
     if len(uri) > LONGEST_REDIRECT_URI:
-        raise InvalidValue(field, f"longer than {LONGEST_REDIRECT_URI} characters")
+        raise InvalidValue(
+            field, "longer than %(longest)d characters", longest=LONGEST_REDIRECT_URI
+        )
     if not _URI_CHARACTERS.fullmatch(uri):
-        raise InvalidValue(field, f"{uri!r} has characters that do not belong in an address")
+        raise InvalidValue(
+            field, "%(uri)r has characters that do not belong in an address", uri=uri
+        )
     try:
         parts = urlsplit(uri)
         _ = parts.port
     except ValueError:
-        raise InvalidValue(field, f"{uri!r} is not an address") from None
+        raise InvalidValue(field, "%(uri)r is not an address", uri=uri) from None
     if "#" in uri:
-        raise InvalidValue(field, f"{uri} has a fragment (RFC 6749 §3.1.2)")
+        raise InvalidValue(field, "%(uri)s has a fragment (RFC 6749 §3.1.2)", uri=uri)
     if "@" in parts.netloc:
-        raise InvalidValue(field, f"{uri} names a user")
+        raise InvalidValue(field, "%(uri)s names a user", uri=uri)
+    if "*" in uri:
+        raise InvalidValue(field, "%(uri)s has a *, but addresses are compared exactly", uri=uri)
     if parts.scheme == "https" and parts.hostname:
         return
     if parts.scheme == "http" and is_loopback(parts.hostname):
@@ -141,9 +207,22 @@ def check_redirect_uri(field: str, uri: str) -> None:
         return
     raise InvalidValue(
         field,
-        f"{uri} must be https, http on a loopback host, or a private-use scheme with a dot such "
+        "%(uri)s must be https, http on a loopback host, or a private-use scheme with a dot such "
         "as org.example.app:/callback",
+        uri=uri,
     )
+
+
+def check_backchannel_logout_uri(uri: str) -> None:
+    """Refuse an address no logout token should be sent to (Back-Channel Logout 1.0 §2.2)."""
+    check_redirect_uri("backchannel_logout_uri", uri)
+    parts = urlsplit(uri)
+    if not _HOST.fullmatch(parts.hostname or "") or parts.port == 0:
+        raise InvalidValue("backchannel_logout_uri", "%(uri)r is not an address", uri=uri)
+    if parts.scheme not in ("https", "http"):
+        raise InvalidValue(
+            "backchannel_logout_uri", "%(uri)s must be https, or http on a loopback host", uri=uri
+        )
 
 
 def _anyone_can_claim(uri: str) -> bool:

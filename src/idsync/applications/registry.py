@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterable
+from copy import copy
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -10,21 +12,41 @@ from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
+    Connection,
     MetaData,
     Row,
     String,
     Table,
     Text,
     bindparam,
+    false,
     insert,
     select,
     update,
 )
 
 from idsync.applications.application import Application, check_registration, is_client_id
+from idsync.audit.events import Actor, Audit
 from idsync.crypto import secrets
-from idsync.database import DatabaseSession, Json, write
+from idsync.database import DatabaseSession, Json, begin_write, write
 from idsync.errors import InvalidValue, UnknownRecord
+
+LONGEST_OVERLAP = 30 * 24 * 3600
+"""Seconds that an old secret may go on working: longer, and it would not have been replaced."""
+
+TOLD = (
+    "accounts",
+    "backchannel_logout_session_required",
+    "backchannel_logout_uri",
+    "first_party",
+    "id_token_algorithm",
+    "name",
+    "post_logout_redirect_uris",
+    "redirect_uris",
+    "scopes",
+    "service_tag",
+)
+"""Fields whose values an event may have: what an application may do. No digest of a secret."""
 
 
 def define_application_table(metadata: MetaData) -> Table:
@@ -44,6 +66,12 @@ def define_application_table(metadata: MetaData) -> Table:
         Column("id_token_algorithm", String(8), nullable=False),
         Column("active", Boolean, nullable=False),
         Column("created_at", BigInteger, nullable=False),
+        Column("previous_secret_digest", String(64)),
+        Column("previous_secret_until", BigInteger),
+        Column("backchannel_logout_uri", Text),
+        Column(
+            "backchannel_logout_session_required", Boolean, nullable=False, server_default=false()
+        ),
     )
 
 
@@ -56,12 +84,16 @@ class Registration:
 
 
 class Applications:
-    """Client applications in the database."""
+    """Client applications in the database. Each change is checked, noted and committed at once."""
 
-    def __init__(self, session: DatabaseSession, table: Table, client_id_prefix: str) -> None:
+    def __init__(
+        self, session: DatabaseSession, table: Table, client_id_prefix: str, audit: Audit
+    ) -> None:
+        self._guard: Callable[[], object] | None = None
         self._session = session
         self._table = table
         self._prefix = client_id_prefix
+        self._audit = audit
         self._by_id = select(table).where(table.c.client_id == bindparam("client_id"))
 
     def find(self, client_id: str) -> Application | None:
@@ -79,6 +111,7 @@ class Applications:
     def register(
         self,
         *,
+        actor: Actor,
         name: str,
         redirect_uris: tuple[str, ...],
         post_logout_redirect_uris: tuple[str, ...] = (),
@@ -88,6 +121,8 @@ class Applications:
         accounts: bool = False,
         service_tag: str | None = None,
         id_token_algorithm: str = "RS256",
+        backchannel_logout_uri: str | None = None,
+        backchannel_logout_session_required: bool = False,
     ) -> Registration:
         """Add an application and commit. Raises InvalidValue naming the field."""
         secret = None if public else secrets.new_client_secret()
@@ -104,46 +139,131 @@ class Applications:
             id_token_algorithm=id_token_algorithm,
             active=True,
             created_at=int(time.time()),
+            backchannel_logout_uri=backchannel_logout_uri or None,
+            backchannel_logout_session_required=backchannel_logout_session_required,
         )
         check_registration(application)
-        write(self._session, lambda c: c.execute(insert(self._table), _columns(application)))
+
+        def insert_it(connection: Connection) -> None:
+            self._confirm()
+            connection.execute(insert(self._table), _columns(application))
+            self._audit.record(
+                "application registered",
+                actor,
+                client_id=application.client_id,
+                **_told(application, TOLD),
+            )
+
+        write(self._session, insert_it)
         return Registration(application, secret)
 
-    def edit(self, client_id: str, **changes: Any) -> Application:
+    def edit(
+        self, client_id: str, *, actor: Actor, version: str | None = None, **changes: Any
+    ) -> Application:
         """Change fields of an application and commit.
 
+        version: of the application as it was when the changes were decided, where that matters.
         Raises UnknownRecord, or InvalidValue naming the field.
         """
-        application = replace(self._existing(client_id), **changes)
-        check_registration(application)
-        self._save(application, *changes)
-        return application
 
-    def rotate_secret(self, client_id: str) -> Registration:
-        """Give a confidential application a new secret; the old one stops working at once."""
-        found = self._existing(client_id)
-        if found.public:
-            raise InvalidValue("client_id", "a public application has no secret")
+        def change(found: Application) -> Application:
+            if version is not None and found.version != version:
+                raise InvalidValue("version", "somebody else changed this application meanwhile")
+            changed = replace(found, **changes)
+            check_registration(changed)
+            return changed
+
+        fields = sorted(changes)
+        return self._change(client_id, change, "application changed", actor, fields, fields=fields)
+
+    def switch(self, client_id: str, *, active: bool, actor: Actor) -> Application:
+        """Switch an application on, or off: no sign-in, no tokens, no account API. Commits.
+
+        Raises UnknownRecord.
+        """
+        kind = "application activated" if active else "application deactivated"
+        return self._change(client_id, lambda found: replace(found, active=active), kind, actor)
+
+    def rotate_secret(
+        self, client_id: str, *, actor: Actor, overlap: int = 0, once: bool = False
+    ) -> Registration:
+        """Give a confidential application a new secret and commit.
+
+        overlap: seconds for which the old secret goes on working beside the new one; with 0 it
+        stops at once, and so does one that was still working from an earlier rotation. once:
+        refuse another overlap while one lasts, because a button pressed twice would end the secret
+        that is in use.
+        Raises UnknownRecord, or InvalidValue.
+        """
+        if not 0 <= overlap <= LONGEST_OVERLAP:
+            raise InvalidValue("overlap", "from 0 to %(longest)d seconds", longest=LONGEST_OVERLAP)
         secret = secrets.new_client_secret()
-        application = replace(found, secret_digest=secrets.digest(secret))
-        self._save(application, "secret_digest")
-        return Registration(application, secret)
 
-    def _existing(self, client_id: str) -> Application:
-        found = self.find(client_id)
-        if found is None:
-            raise UnknownRecord(f"No application has the client_id {client_id!r}.")
-        return found
+        def rotate(found: Application) -> Application:
+            if found.public:
+                raise InvalidValue("client_id", "a public application has no secret")
+            if once and overlap and found.previous_secret_works:
+                raise InvalidValue(
+                    "overlap", "the secret before this one still works; end it with no overlap"
+                )
+            return replace(
+                found,
+                secret_digest=secrets.digest(secret),
+                previous_secret_digest=found.secret_digest if overlap else None,
+                previous_secret_until=int(time.time()) + overlap if overlap else None,
+            )
 
-    def _save(self, application: Application, *fields: str) -> None:
-        """Write these fields only: another administrator may be changing others."""
-        columns = _columns(application)
-        statement = (
-            update(self._table)
-            .where(self._table.c.client_id == application.client_id)
-            .values({field: columns[field] for field in fields})
-        )
-        write(self._session, lambda connection: connection.execute(statement))
+        changed = self._change(client_id, rotate, "secret rotated", actor, overlap=overlap)
+        return Registration(changed, secret)
+
+    def _change(
+        self,
+        client_id: str,
+        change: Callable[[Application], Application],
+        kind: str,
+        actor: Actor,
+        told: Iterable[str] = (),
+        **details: Any,
+    ) -> Application:
+        """Change an application as it is now: its row is locked, so that two changes of one both
+        hold, and no two of them add up to something that neither would have been allowed.
+
+        told: fields whose new values the event has.
+        """
+        statement = self._by_id.with_for_update()
+
+        def work(connection: Connection) -> Application:
+            begin_write(self._session, self._table)
+            self._confirm()
+            row = None
+            if is_client_id(client_id):
+                row = connection.execute(statement, {"client_id": client_id}).first()
+            if row is None:
+                raise UnknownRecord(f"No application has the client_id {client_id!r}.")
+            changed = change(application_from(row))
+            connection.execute(
+                update(self._table)
+                .where(self._table.c.client_id == client_id)
+                .values(_columns(changed))
+            )
+            self._audit.record(kind, actor, client_id=client_id, **details, **_told(changed, told))
+            return changed
+
+        return write(self._session, work)
+
+    def _confirm(self) -> None:
+        if self._guard is not None:
+            self._guard()
+
+
+def guarded(applications: Applications, guard: Callable[[], object]) -> Applications:
+    """The same applications, for somebody who may have lost the right to change them.
+
+    guard: called in the transaction of each change, before it; refuses by raising.
+    """
+    same = copy(applications)
+    same._guard = guard
+    return same
 
 
 def application_from(row: Row[Any]) -> Application:
@@ -157,6 +277,14 @@ def application_from(row: Row[Any]) -> Application:
             "scopes": tuple(values["scopes"].split()),
         }
     )
+
+
+def _told(application: Application, fields: Iterable[str]) -> dict[str, Any]:
+    """The values of those of these fields that may be told, as JSON has them."""
+    values = {name: getattr(application, name) for name in fields if name in TOLD}
+    return {
+        name: list(value) if isinstance(value, tuple) else value for name, value in values.items()
+    }
 
 
 def _columns(application: Application) -> dict[str, Any]:

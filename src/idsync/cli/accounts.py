@@ -10,16 +10,22 @@ from flask.cli import AppGroup
 
 from idsync.accounts.change import Change
 from idsync.accounts.record import Account
-from idsync.audit.events import COMMAND
 from idsync.cli.output import (
     clear_errors,
     commit,
+    operator,
     parts,
     print_fields,
     print_json,
     print_table,
+    say,
 )
 from idsync.errors import UnknownRecord
+
+PAGE = 500
+"""Accounts read at a time."""
+
+HEADINGS = ("ID", "NAME", "E-MAIL", "TAGS", "DISABLED", "TWO FACTORS", "ADMINISTRATOR")
 
 account = AppGroup("account", help="People's accounts.")
 
@@ -37,7 +43,7 @@ account = AppGroup("account", help="People's accounts.")
 def add(password_stdin: bool, as_json: bool, **values: Any) -> None:
     """Make an account and print its id."""
     password = _password_from_stdin() if password_stdin else None
-    record = parts().directory.add(actor=COMMAND, password=password, **values)
+    record = parts().directory.add(actor=operator(), password=password, **values)
     commit()
     if as_json:
         print_json({"id": record.subject})
@@ -46,30 +52,37 @@ def add(password_stdin: bool, as_json: bool, **values: Any) -> None:
 
 
 @account.command("list")
+@click.argument("prefix", default="")
+@click.option("--tag", help="Only accounts with this tag.")
+@click.option("--disabled/--enabled", default=None, help="Only disabled, or only enabled accounts.")
+@click.option("--limit", type=click.IntRange(min=1), help="Stop after so many.")
+@click.option("--after", help="Go on after an earlier list with --limit, which says this.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
 @clear_errors
-def list_all(as_json: bool) -> None:
-    """List the accounts by name."""
-    accounts = parts().directory.accounts()
-    if as_json:
-        for one in accounts:
-            print_json(_shown(one))
-        return
-    print_table(
-        ("ID", "NAME", "E-MAIL", "TAGS", "DISABLED", "TWO FACTORS", "ADMINISTRATOR"),
-        (
-            (
-                one.subject,
-                one.name,
-                one.email,
-                sorted(one.tags),
-                one.disabled,
-                one.mfa,
-                one.administrator,
-            )
-            for one in accounts
-        ),
-    )
+def list_all(limit: int | None, as_json: bool, **wanted: Any) -> None:
+    """List the accounts whose name, e-mail address or id begins with PREFIX; all without one.
+
+    Names and addresses are compared without case. Accounts come by name, then those found by
+    their address, then by their id.
+    """
+    headings: tuple[str, ...] = HEADINGS
+    left = limit
+    while True:
+        page = parts().directory.search(limit=min(PAGE, left or PAGE), **wanted)
+        if as_json:
+            for one in page.accounts:
+                print_json(_shown(one))
+        elif headings or page.accounts:
+            print_table(headings, (_row(one) for one in page.accounts))
+            headings = ()
+        if left is not None:
+            left -= len(page.accounts)
+        if page.after is None:
+            return
+        if left == 0:
+            click.echo(f"There are more: --after {page.after}", err=True)
+            return
+        wanted["after"] = page.after
 
 
 @account.command("show")
@@ -115,57 +128,63 @@ def edit(account_id: str, password_stdin: bool, as_json: bool, **values: Any) ->
 
 @account.command("disable")
 @click.argument("account_id", metavar="ID")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @clear_errors
-def disable(account_id: str) -> None:
+def disable(account_id: str, as_json: bool) -> None:
     """Disable an account everywhere, at once. Only an administrator can enable it again."""
-    _change(account_id, Change(disabled=True))
+    _change(account_id, Change(disabled=True), as_json)
 
 
 @account.command("enable")
 @click.argument("account_id", metavar="ID")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @clear_errors
-def enable(account_id: str) -> None:
+def enable(account_id: str, as_json: bool) -> None:
     """Enable an account again, whoever disabled it."""
-    _change(account_id, Change(disabled=False))
+    _change(account_id, Change(disabled=False), as_json)
 
 
 @account.command("erase")
 @click.argument("account_id", metavar="ID")
 @click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @clear_errors
-def erase(account_id: str, yes: bool) -> None:
+def erase(account_id: str, yes: bool, as_json: bool) -> None:
     """Erase an account and its user for good; only the id stays taken."""
     if not yes:
-        click.confirm(f"Erase {account_id} for good?", abort=True)
-    parts().directory.erase(account_id, actor=COMMAND)
+        click.confirm(f"Erase {account_id} for good?", abort=True, err=True)
+    parts().directory.erase(account_id, actor=operator())
     commit()
-    click.echo(f"{account_id} is erased.")
+    say(f"{account_id} is erased.", {"id": account_id}, as_json)
 
 
 @account.command("sign-out")
 @click.argument("account_id", metavar="ID")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @clear_errors
-def sign_out(account_id: str) -> None:
+def sign_out(account_id: str, as_json: bool) -> None:
     """Sign a person out everywhere: every session, code and token ends."""
-    parts().directory.sign_out_everywhere(account_id, actor=COMMAND)
+    parts().directory.sign_out_everywhere(account_id, actor=operator())
     commit()
-    click.echo(f"{account_id} is signed out everywhere.")
+    say(f"{account_id} is signed out everywhere.", {"id": account_id}, as_json)
 
 
 @account.command("reset-factors")
 @click.argument("account_id", metavar="ID")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @clear_errors
-def reset_factors(account_id: str) -> None:
+def reset_factors(account_id: str, as_json: bool) -> None:
     """Take all second factors from somebody who lost them, and sign them out everywhere.
 
     Make sure that it is their owner who asks: afterwards the password alone signs in.
     """
-    parts().sign_in.factors.reset(account_id, actor=COMMAND)
-    click.echo(f"{account_id} has no second factor any more.")
+    parts().sign_in.factors.reset(account_id, actor=operator())
+    commit()
+    say(f"{account_id} has no second factor any more.", {"id": account_id}, as_json)
 
 
-def _change(account_id: str, change: Change, as_json: bool = False) -> None:
-    parts().directory.change(account_id, change, actor=COMMAND)
+def _change(account_id: str, change: Change, as_json: bool) -> None:
+    parts().directory.change(account_id, change, actor=operator())
     commit()
     changed = _shown(parts().directory.find(account_id))
     if as_json:
@@ -179,6 +198,11 @@ def _password_from_stdin() -> str:
     if not password:
         raise click.UsageError("No password came on standard input.")
     return password
+
+
+def _row(one: Account) -> tuple[Any, ...]:
+    tags = sorted(one.tags)
+    return one.subject, one.name, one.email, tags, one.disabled, one.mfa, one.administrator
 
 
 def _shown(one: Account) -> dict[str, Any]:

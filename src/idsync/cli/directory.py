@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import sys
+
 import click
+from flask import current_app
 from flask.cli import AppGroup, with_appcontext
 
 from idsync.accounts.adoption import Adoption
-from idsync.audit.events import COMMAND
-from idsync.cli.checks import unsafe_settings
-from idsync.cli.output import clear_errors, commit, database_session, parts, print_json
+from idsync.accounts.names import fold_all_names
+from idsync.cli.checks import circumstances, unsafe_settings
+from idsync.cli.output import (
+    clear_errors,
+    commit,
+    database_session,
+    operator,
+    parts,
+    print_json,
+    progress,
+    say,
+)
 from idsync.cli.verification import problems
 
 directory = AppGroup("directory", help="The accounts and their order of changes.")
@@ -19,18 +31,23 @@ directory = AppGroup("directory", help="The accounts and their order of changes.
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @clear_errors
 def adopt(as_json: bool) -> None:
-    """Take the site's people into the directory. May be run again; nobody is taken twice."""
+    """Take the site's people into the directory, and every name into the search. May be run again;
+    nobody is taken twice.
+    """
     adoption = Adoption(database_session(), parts().models)
     total, adopted = adoption.missing(), 0
-    with click.progressbar(length=total, label="Adopting", hidden=as_json) as bar:
-        for number in adoption.run():
+    with progress("Adopting", total) as bar:
+        for number in adoption.run(parts().audit, operator()):
             adopted += number
             bar.update(number)
+    names = sum(fold_all_names(database_session(), parts().models))
     ambiguous = adoption.ambiguous_emails()
     if as_json:
-        print_json({"adopted": adopted, "ambiguous_emails": ambiguous})
+        print_json({"adopted": adopted, "names": names, "ambiguous_emails": ambiguous})
         return
     click.echo(f"{adopted} people adopted.")
+    if names:
+        click.echo(f"{names} names can be searched for that could not.")
     for email, keys in ambiguous.items():
         click.echo(
             f"{email}: people {', '.join(map(str, keys))} have it, differing by case; only the "
@@ -47,7 +64,7 @@ def verify(as_json: bool) -> None:
     """
     found = []
     with click.progressbar(
-        problems(database_session(), parts()), label="Verifying", hidden=as_json
+        problems(database_session(), parts()), label="Verifying", file=sys.stderr, hidden=as_json
     ) as bar:
         found = [problem for problem in bar if problem is not None]
     if as_json:
@@ -62,15 +79,18 @@ def verify(as_json: bool) -> None:
 
 @click.command("restored")
 @with_appcontext
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @clear_errors
-def restored() -> None:
+def restored(as_json: bool) -> None:
     """Say that the database was restored from a backup: consuming services then take the whole
     list instead of following on from changes that no longer exist.
     """
     parts().revisions.renew_incarnation(database_session())
-    parts().audit.record("directory restored", COMMAND)
+    parts().audit.record("directory restored", operator())
     commit()
-    click.echo("Every service will take the whole list at its next pull.")
+    _, revision = parts().revisions.current(database_session())
+    said = "Every service will take the whole list at its next pull."
+    say(said, {"revision": revision}, as_json)
 
 
 @click.command("check")
@@ -80,7 +100,8 @@ def restored() -> None:
 def check(as_json: bool) -> None:
     """Check keys and settings. Exit status 1 when something is unsafe."""
     parts().sealing_keys.check()
-    warnings = unsafe_settings(parts().settings)
+    mail = parts().sign_in.email.offered
+    warnings = unsafe_settings(parts().settings, circumstances(current_app, mail=mail))
     if as_json:
         print_json({"warnings": warnings})
     else:
@@ -94,14 +115,18 @@ def check(as_json: bool) -> None:
 
 @click.command("prune")
 @with_appcontext
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @clear_errors
-def prune() -> None:
-    """Delete grants and sessions that can never matter again. Safe beside a running service;
-    run it daily.
+def prune(as_json: bool) -> None:
+    """Delete grants and sessions that can never matter again, and events older than
+    IDSYNC_AUDIT_DAYS. Safe beside a running service; run it daily.
     """
     pruning, total = parts().pruning, 0
-    with click.progressbar(length=pruning.count(), label="Pruning") as bar:
+    with progress("Pruning", pruning.count()) as bar:
         for number in pruning.run():
             total += number
             bar.update(number)
-    click.echo(f"{total} rows deleted.")
+    if total:
+        parts().audit.record("old rows deleted", operator(), rows=total)
+        commit()
+    say(f"{total} rows deleted.", {"deleted": total}, as_json)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import functools
+import getpass
 import json
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
@@ -11,6 +14,7 @@ import click
 from flask import current_app
 from sqlalchemy.exc import IntegrityError, OperationalError, ProgrammingError
 
+from idsync.audit.events import COMMAND, Actor
 from idsync.errors import IdSyncError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -19,6 +23,15 @@ F = TypeVar("F", bound=Callable[..., Any])
 def parts() -> Any:
     """The parts of the current application (`idsync.extension.Parts`)."""
     return current_app.extensions["idsync"]
+
+
+def operator() -> Actor:
+    """Who runs this command, as the audit log names them: the login name on this machine."""
+    try:
+        login = getpass.getuser()
+    except (OSError, KeyError, ImportError):  # a container's user may have no name
+        return COMMAND
+    return Actor(COMMAND.kind, f"{COMMAND.name} ({login})")
 
 
 def database_session() -> Any:
@@ -60,6 +73,14 @@ def print_json(value: Any) -> None:
     click.echo(json.dumps(value, ensure_ascii=False))
 
 
+def say(text: str, value: Any, as_json: bool) -> None:
+    """What a command has done: a sentence for people, or a JSON value for programs."""
+    if as_json:
+        print_json(value)
+    else:
+        click.echo(text)
+
+
 def print_fields(fields: Iterable[tuple[str, Any]]) -> None:
     """Name and value, a line each."""
     rows = [(name, _text(value)) for name, value in fields]
@@ -69,9 +90,10 @@ def print_fields(fields: Iterable[tuple[str, Any]]) -> None:
 
 
 def print_table(headings: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> None:
-    """Aligned columns, a row a line."""
-    lines = [headings, *(tuple(_text(value) for value in row) for row in rows)]
-    widths = [max(len(line[index]) for line in lines) for index in range(len(headings))]
+    """Aligned columns, a row a line; without headings, more rows of a table begun before."""
+    lines = [tuple(_text(value) for value in row) for row in rows]
+    lines = [headings, *lines] if headings else lines
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in lines:
         click.echo(
             "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()
@@ -86,3 +108,15 @@ def _text(value: Any) -> str:
     if isinstance(value, (list, tuple, set, frozenset)):
         return ", ".join(str(one) for one in value) or "-"
     return str(value)
+
+
+def iso_time(seconds: int | None) -> str | None:
+    """A time in unix seconds, for people and programs: ISO 8601, in UTC."""
+    return None if seconds is None else dt.datetime.fromtimestamp(seconds, dt.UTC).isoformat()
+
+
+def progress(label: str, length: int) -> Any:
+    """A progress bar on standard error; none where that is no terminal."""
+    return click.progressbar(
+        length=length, label=label, file=sys.stderr, hidden=not sys.stderr.isatty()
+    )

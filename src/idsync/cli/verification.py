@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import exists, select
 
 from idsync.accounts.adoption import Adoption
+from idsync.accounts.names import name_key
 from idsync.accounts.rules import email_key
 
 
@@ -26,9 +27,9 @@ def problems(session: Any, parts: Any) -> Iterator[str | None]:
         yield f"{row.subject}: its user was deleted by raw SQL; erase it with the same."
     revision = parts.revisions.current(session)[1]
     rows = session.connection().execute(
-        select(table, models.user_email.label("its_email")).join(
-            models.user_key.table, models.user_key == table.c.account_key
-        ),
+        select(
+            table, models.user_email.label("its_email"), models.user_name.label("its_name")
+        ).join(models.user_key.table, models.user_key == table.c.account_key),
         execution_options={"yield_per": 500},
     )
     for row in rows:
@@ -43,3 +44,5 @@ def _problems_of(row: Any, revision: int) -> Iterator[str]:
         yield f"{row.subject}: its revision is ahead of the counter; run `flask idsync restored`."
     if row.email_key is not None and row.email_key != email_key(row.its_email or ""):
         yield f"{row.subject}: the e-mail was changed by raw SQL; change it once more by a form."
+    if row.name_key != name_key(row.its_name):
+        yield f"{row.subject}: the name was changed by raw SQL; run `flask idsync adopt`."

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from idsync.consumer.people import CopiedPeople, People, Written
     from idsync.consumer.sign_in import Arrival, Departure, SignIn
     from idsync.consumer.store import CopyStore, open_store
+    from idsync.consumer.transport import Limits
     from idsync.consumer.values import PullReport
+    from idsync.crypto.exchange import ExchangeHash
 
 _HOMES = {
     "Account": "account",
@@ -42,6 +44,8 @@ _HOMES = {
     "Created": "api",
     "CredentialsRefused": "errors",
     "Departure": "sign_in",
+    "ExchangeHash": "copy",
+    "Limits": "transport",
     "LocalCopy": "copy",
     "NoSuchAccount": "errors",
     "People": "people",
@@ -74,6 +78,8 @@ __all__ = [
     "Created",
     "CredentialsRefused",
     "Departure",
+    "ExchangeHash",
+    "Limits",
     "LocalCopy",
     "NoSuchAccount",
     "People",

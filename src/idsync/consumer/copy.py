@@ -65,9 +65,11 @@ class LocalCopy:
     """A service's copy of the accounts.
 
     service_tag: the tag that gives access to this service. everyone: copy everybody instead of
-    those with the tag; then `admit` can tell a person that only the tag is missing. lease,
-    prompt_interval, claim_seconds: see the constants above. salt_encoding: as agreed with the
-    identity service (IDSYNC_PBKDF2_SALT). iterations: of the hashes made here.
+    those with the tag; then `admit` can tell a person that only the tag is missing. In seconds:
+    lease, without a successful pull, after which no password is accepted (an hour);
+    prompt_interval, in which at most one failed sign-in causes a pull (5); claim_seconds, for
+    which a killed process keeps others from changing the copy (30). salt_encoding: as agreed with
+    the identity service (IDSYNC_PBKDF2_SALT). iterations: of the hashes made here (600,000).
     """
 
     def __init__(

@@ -20,6 +20,7 @@ from idsync.crypto.exchange import (
     encode_password,
     is_exchange_hash,
 )
+from idsync.crypto.foreign_hashes import exchange_form
 from idsync.errors import ConfigurationError
 
 # Bytes (RFC 9106 §3.1 and §4: a 128-bit salt, a 256-bit tag).
@@ -110,6 +111,14 @@ class Passwords:
             salt_encoding=self._salt_encoding,
         )
         return str(parsed)
+
+    def read_foreign(self, text: str) -> str | None:
+        """The same for a hash that may be written as Werkzeug or Django does.
+
+        None where it says that there is no password. Raises ``ExchangeHashError``.
+        """
+        written = exchange_form(text, salt_encoding=self._salt_encoding)
+        return None if written is None else self.read_exchange(written)
 
     def verify(self, verifier: str | None, plain: str) -> bool:
         """Tell whether ``plain`` is the password of a stored verifier of either kind.

@@ -50,7 +50,7 @@ class AuthorizationCodeGrant(AuthlibCodeGrant):
         if grant_user is None:
             raise InvalidGrantError("Nobody is signed in.")
         authorization: AuthorizationRequest = self.request.authorization
-        grant_id = self.server.store.issue(
+        grant_id = self.server.issue(
             NewGrant(
                 client_id=authorization.client_id,
                 account=grant_user.account,
@@ -64,7 +64,6 @@ class AuthorizationCodeGrant(AuthlibCodeGrant):
                 amr=grant_user.amr,
             )
         )
-        self.server.announce(signals.grant_issued, grant_user.account, authorization.client_id)
         answer = {
             "code": self.server.references.code(grant_id),
             "state": authorization.state,

@@ -11,6 +11,7 @@ A request that needs the person carries on as a signed pending request at the sa
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import flask_login
@@ -26,7 +27,7 @@ from idsync.oauth.interaction import Step, next_step
 from idsync.oauth.pages import Pages
 from idsync.oauth.pending import ConsentForm, Pending, PendingRequests
 from idsync.oauth.redirect import add_query
-from idsync.oauth.request import known, state_of
+from idsync.oauth.request import carried, known, state_of
 from idsync.oauth.server import IdentityServer, OAuthRequest
 from idsync.signin.browser import BrowserSessions
 from idsync.signin.sessions import SignedIn
@@ -60,8 +61,7 @@ class AuthorizeEndpoint:
         pending = self._read_pending(person)
         if request.method == "POST":
             # Core §3.1.2.1 asks for POST; what follows needs an address to come back to.
-            self._check(pending)
-            return self._to_pending(pending)
+            return self._to_pending(self._carried(pending, self._check(pending)))
         return self._advance(pending, person)
 
     def consent(self) -> Answer:
@@ -96,6 +96,7 @@ class AuthorizeEndpoint:
         oauth_request = self._check(pending)
         authorization, application = oauth_request.authorization, oauth_request.client
         assert authorization is not None  # noqa: S101 - set by the checks just passed
+        pending = self._carried(pending, oauth_request)
         consented: frozenset[str] = frozenset()
         if person is not None and not application.first_party:
             consented = self._consents.scopes(person.account.key, application.client_id)
@@ -177,6 +178,12 @@ class AuthorizeEndpoint:
                 raise errors.ExpiredRequest
             return pending
         return self._pending.first(known(parameters), "" if person is None else person.public_id)
+
+    def _carried(self, pending: Pending, oauth_request: OAuthRequest) -> Pending:
+        """The checked request as it goes on through our pages."""
+        authorization = oauth_request.authorization
+        assert authorization is not None  # noqa: S101 - only asked after the checks
+        return replace(pending, parameters=carried(pending.parameters, authorization))
 
     def _address_of(self, pending: Pending) -> str:
         return url_for("idsync.authorize", pending=self._pending.sign(pending))

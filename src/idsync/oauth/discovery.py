@@ -15,7 +15,9 @@ from idsync.oauth.id_token import ACR_VALUES
 from idsync.oauth.signing_keys import CACHE_SECONDS, SigningKeys
 
 
-def server_metadata(issuer: str, addresses: dict[str, str]) -> dict[str, Any]:
+def server_metadata(
+    issuer: str, addresses: dict[str, str], ui_locales: tuple[str, ...]
+) -> dict[str, Any]:
     """What the service supports, no more and no less. `addresses` are the endpoints' full URLs."""
     return {
         "issuer": issuer,
@@ -45,26 +47,36 @@ def server_metadata(issuer: str, addresses: dict[str, str]) -> dict[str, Any]:
         "claim_types_supported": ["normal"],
         "acr_values_supported": list(ACR_VALUES),
         "prompt_values_supported": ["none", "login", "consent", "select_account"],
+        "display_values_supported": ["page"],
+        **({"ui_locales_supported": list(ui_locales)} if ui_locales else {}),
         "claims_parameter_supported": False,
         "request_parameter_supported": False,
         "request_uri_parameter_supported": False,
         "authorization_response_iss_parameter_supported": True,
+        "backchannel_logout_supported": True,
+        "backchannel_logout_session_supported": True,
     }
 
 
 class DiscoveryEndpoint:
     """GET /.well-known/openid-configuration and /.well-known/oauth-authorization-server."""
 
-    def __init__(self, issuer: Callable[[], str], endpoints: dict[str, str]) -> None:
+    def __init__(
+        self,
+        issuer: Callable[[], str],
+        endpoints: dict[str, str],
+        ui_locales: tuple[str, ...],
+    ) -> None:
         self._issuer = issuer
         self._endpoints = endpoints
+        self._ui_locales = ui_locales
 
     def __call__(self) -> Response:
         """The metadata; clients may keep it for a while."""
         issuer = self._issuer()
         origin = "/".join(issuer.split("/", 3)[:3])
         addresses = {name: origin + url_for(endpoint) for name, endpoint in self._endpoints.items()}
-        return _cacheable(json_response(200, server_metadata(issuer, addresses)))
+        return _cacheable(json_response(200, server_metadata(issuer, addresses, self._ui_locales)))
 
 
 class JwksEndpoint:

@@ -40,6 +40,8 @@ class NewGrant:
 class Grant:
     """A grant as stored, with its account and application as they are now. Times: unix seconds.
 
+    issued_session_id: the session it was issued in, which the application knows as `sid`;
+    session_id: the one it belongs to since the person signed in again at the same browser.
     expires_at: of the code until it is redeemed, then of the refresh or access token.
     generation: that of the refresh token which is valid now.
     """
@@ -48,6 +50,7 @@ class Grant:
     client_id: str
     account: Account
     session_id: bytes
+    issued_session_id: bytes
     epoch: bytes
     scope: str
     redirect_uri: str

@@ -16,11 +16,11 @@ from joserfc import jwt
 
 from idsync.oauth.claims import claims_for
 from idsync.oauth.grant import Grant
-from idsync.oauth.signing_keys import SigningKey
+from idsync.oauth.signing_keys import ID_TOKEN_LIFETIME, SigningKey
 from idsync.signin.sessions import SECOND_FACTOR, public_session_id
 
-LIFETIME = 3600
-"""Seconds."""
+TYPE = "JWT"
+"""The header's `typ`, by which an id_token differs from what else is signed with these keys."""
 
 SINGLE_FACTOR_ACR = "1"
 SECOND_FACTOR_ACR = "2"
@@ -48,10 +48,10 @@ def id_token_claims(
         "iss": issuer,
         "aud": grant.client_id,
         "iat": now,
-        "exp": now + LIFETIME,
+        "exp": now + ID_TOKEN_LIFETIME,
         "auth_time": grant.auth_time,
         "at_hash": create_half_hash(access_token, algorithm).decode("ascii"),
-        "sid": public_session_id(grant.session_id),
+        "sid": public_session_id(grant.issued_session_id),
         "acr": acr_of(grant.amr),
         **claims_for(grant.account, scopes, role_map),
     }
@@ -64,7 +64,7 @@ def id_token_claims(
 
 def sign_id_token(claims: dict[str, Any], key: SigningKey) -> str:
     """The compact JWS of the claims; the header names the key by `kid`."""
-    header = {"alg": key.algorithm, "kid": key.kid, "typ": "JWT"}
+    header = {"alg": key.algorithm, "kid": key.kid, "typ": TYPE}
     return jwt.encode(header, claims, key.private, algorithms=[key.algorithm])
 
 

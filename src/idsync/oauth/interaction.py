@@ -49,6 +49,11 @@ def next_step(
         if request.silent:
             raise errors.LoginRequired
         return Step.SIGN_IN
+    if request.hinted_subject not in (None, person.account.subject):
+        # Core §3.1.2.1: never a code for somebody else. They are asked to sign in once.
+        if request.silent or signed_in_for_it(person, first_seen):
+            raise errors.LoginRequired
+        return Step.SIGN_IN
     if person.account.mfa and not person.second_factor:
         if request.silent:
             raise errors.InteractionRequired
@@ -65,16 +70,21 @@ def next_step(
 def is_fresh_enough(request: AuthorizationRequest, person: SignedIn, first_seen: FirstSeen) -> bool:
     """Whether the sign-in satisfies prompt=login, prompt=select_account and max_age.
 
-    A prompt is satisfied only by a sign-in made for this request: in another session than the one
-    it was first seen under, and not before. max_age is measured when the request was first seen,
-    or the time a person takes on our pages would count against them.
+    A prompt is satisfied only by a sign-in made for this request. max_age is measured when the
+    request was first seen, or the time a person takes on our pages would count against them.
     """
-    signed_in_since = person.auth_time >= first_seen.at and person.public_id != first_seen.session
-    if signed_in_since:
+    if signed_in_for_it(person, first_seen):
         return True
     if request.prompts & {"login", "select_account"} or request.max_age == 0:
         return False
     return request.max_age is None or first_seen.at - person.auth_time <= request.max_age
+
+
+def signed_in_for_it(person: SignedIn, first_seen: FirstSeen) -> bool:
+    """Whether the person signed in for this request: in another session than the one it was first
+    seen under, and not before.
+    """
+    return person.auth_time >= first_seen.at and person.public_id != first_seen.session
 
 
 def needs_consent(

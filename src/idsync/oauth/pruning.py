@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from sqlalchemy import Table, and_, delete, func, or_, select
+from sqlalchemy import Table, and_, delete, exists, func, or_, select
 
 from idsync.database import DatabaseSession, write
 
@@ -22,12 +22,18 @@ UNREDEEMED_FOR = 600
 ENDED_FOR = 86_400
 """Seconds that ended grants and sessions are kept, for the person who asks what happened."""
 
+NOTICE_FOR = 86_400
+"""Seconds that a logout token's row is kept after it was delivered or given up."""
+
 CODE_FOR = 3600
 """Seconds that a code sent to a phone is kept; it lived 300."""
 
+STEP_FOR = 30 * 86_400
+"""Seconds for which can be said how long a change took to reach a service."""
+
 
 class Pruning:
-    """Finds and deletes dead grants, sessions, phone codes and counts of tries."""
+    """Finds and deletes what is dead: grants, sessions, codes, tries, keys, notices, old events."""
 
     def __init__(
         self,
@@ -37,14 +43,26 @@ class Pruning:
         sessions: Table,
         phone_codes: Table,
         tries: Table,
+        events: Table,
+        pull_steps: Table,
+        signing_keys: Table,
+        logouts: Table,
+        applications: Table,
         session_lifetime: int,
+        audit_days: int,
     ) -> None:
         self._session = session
         self._grants = grants
         self._sessions = sessions
         self._phone_codes = phone_codes
         self._tries = tries
+        self._events = events
+        self._pull_steps = pull_steps
+        self._signing_keys = signing_keys
+        self._logouts = logouts
+        self._applications = applications
         self._session_lifetime = session_lifetime
+        self._audit_days = audit_days
 
     def count(self) -> int:
         """How many rows would go now."""
@@ -83,8 +101,58 @@ class Pruning:
             sessions.auth_time < now - self._session_lifetime - ENDED_FOR,
         )
         return [
-            (self._grants, dead_grants),
+            (self._grants, and_(dead_grants, ~self._still_needed(now))),
             (self._sessions, dead_sessions),
             (self._phone_codes, self._phone_codes.c.sent_at < now - CODE_FOR),
             (self._tries, self._tries.c.free_at < now * 1000),
+            (self._pull_steps, self._pull_steps.c.at < now - STEP_FOR),
+            (self._events, self._events.c.at < now - self._audit_days * 86_400),
+            (self._signing_keys, self._dead_keys(now)),
+            (
+                self._logouts,
+                and_(
+                    self._logouts.c.due_at.is_(None), self._logouts.c.created_at < now - NOTICE_FOR
+                ),
+            ),
         ]
+
+    def _still_needed(self, now: int) -> Any:
+        """The last grant of a living session says which application to tell of its end, whatever
+        else it is good for.
+        """
+        grants, sessions, applications = self._grants.c, self._sessions.c, self._applications.c
+        other = self._grants.alias("other").c
+        last = ~exists().where(
+            other.session_id == grants.session_id,
+            # Older rows have none, and session_id instead.
+            or_(
+                other.issued_session_id == grants.issued_session_id,
+                other.issued_session_id.is_(None) & grants.issued_session_id.is_(None),
+            ),
+            other.client_id == grants.client_id,
+            other.redeemed_at.is_not(None),
+            or_(
+                other.issued_at > grants.issued_at,
+                and_(other.issued_at == grants.issued_at, other.id > grants.id),
+            ),
+        )
+        return last & exists().where(
+            sessions.id == grants.session_id,
+            or_(sessions.ended_at.is_(None), grants.revoked_at.is_(None)),
+            sessions.auth_time > now - self._session_lifetime,
+            applications.client_id == grants.client_id,
+            applications.backchannel_logout_uri.is_not(None),
+            grants.redeemed_at.is_not(None),
+        )
+
+    def _dead_keys(self, now: int) -> Any:
+        """Keys so old that no session lives whose id_tokens, as hints, they could have signed."""
+        keys, newer = self._signing_keys.c, self._signing_keys.alias("newer").c
+        long_ago = now - self._session_lifetime - ENDED_FOR
+        followed = exists().where(
+            newer.algorithm == keys.algorithm,
+            newer.retired_at.is_(None),
+            newer.active_from > keys.active_from,
+            newer.active_from < long_ago,
+        )
+        return or_(keys.retired_at < long_ago, followed)

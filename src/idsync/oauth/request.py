@@ -12,6 +12,7 @@
       8. response_mode other than query             invalid_request
       9. code challenge (RFC 7636)                  invalid_request
      10. nonce, prompt, max_age                     invalid_request
+     11. id_token_hint (`server.py`, which has the keys)  invalid_request
 
 The order of the first four is a matter of safety: nothing is sent to an address before it is known
 to belong to a known, active application.
@@ -40,9 +41,18 @@ LONGEST = {
 
 KNOWN = frozenset(
     "client_id redirect_uri response_type response_mode scope state nonce prompt max_age "
-    "code_challenge code_challenge_method login_hint ui_locales request request_uri".split()
+    "code_challenge code_challenge_method login_hint id_token_hint ui_locales "
+    "claims_locales acr_values display request request_uri".split()
 )
-"""Parameters with a meaning here; others are ignored (RFC 6749 §3.1)."""
+"""Parameters of the standard that are read here; others are ignored (RFC 6749 §3.1)."""
+
+WITHOUT_EFFECT = frozenset({"claims_locales", "acr_values", "display"})
+"""Voluntary wishes (Core §3.1.2.1) that change nothing: claims have one language, a second factor
+is asked for wherever there is one, and the pages fit every window.
+"""
+
+HINTED_SUBJECT = "hinted_subject"
+"""Stands for the id_token_hint in a request that we carry on; never read from outside."""
 
 PROMPTS = frozenset({"none", "login", "consent", "select_account"})
 
@@ -62,6 +72,7 @@ class AuthorizationRequest:
     nonce: str | None = None
     prompts: frozenset[str] = field(default_factory=frozenset)
     max_age: int | None = None
+    hinted_subject: str | None = None
 
     @property
     def silent(self) -> bool:
@@ -118,12 +129,22 @@ def read_request(
         nonce=given.get("nonce"),
         prompts=_prompts(given.get("prompt", "")),
         max_age=_max_age(given.get("max_age")),
+        hinted_subject=given.get(HINTED_SUBJECT),
     )
 
 
 def known(parameters: Parameters) -> Parameters:
-    """The parameters worth carrying along."""
+    """The parameters that are read here."""
     return {name: values for name, values in parameters.items() if name in KNOWN}
+
+
+def carried(parameters: Parameters, request: AuthorizationRequest) -> Parameters:
+    """What of a checked request goes on to the next page: whom the hint names, not the hint."""
+    dropped = {"id_token_hint", HINTED_SUBJECT, *WITHOUT_EFFECT}
+    kept = {name: values for name, values in parameters.items() if name not in dropped}
+    if request.hinted_subject is not None:
+        kept[HINTED_SUBJECT] = [request.hinted_subject]
+    return kept
 
 
 def state_of(parameters: Parameters) -> str | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Protocol
 
 from authlib.oauth2 import AuthorizationServer, OAuth2Error, OAuth2Request
@@ -24,10 +25,15 @@ from idsync.applications.application import Application
 from idsync.applications.authentication import authenticate_client
 from idsync.errors import ClientRefused, MalformedCredentials
 from idsync.oauth.authorization_code import AuthorizationCodeGrant
-from idsync.oauth.errors import TokenRequestError, UnsupportedGrantType
+from idsync.oauth.errors import (
+    InvalidAuthorizationRequest,
+    TokenRequestError,
+    UnsupportedGrantType,
+)
 from idsync.oauth.form import Parameters
-from idsync.oauth.grant import AccessToken, Grant, RefreshToken, TokenReferences
+from idsync.oauth.grant import AccessToken, Grant, NewGrant, RefreshToken, TokenReferences
 from idsync.oauth.id_token import IDToken
+from idsync.oauth.id_token_hint import read_hint
 from idsync.oauth.pkce import S256CodeChallenge
 from idsync.oauth.refresh_token import RefreshTokenGrant
 from idsync.oauth.request import AuthorizationRequest, find_client, read_request
@@ -106,7 +112,9 @@ class IdentityServer(AuthorizationServer):
         role_map: Mapping[str, str],
         refresh_retry_seconds: int = 0,
         signal_sender: Callable[[], Any] = lambda: None,
+        record_issue: Callable[[Account, str], None] = lambda account, client_id: None,
         record_replay: Callable[[Grant, str], None] = lambda grant, what: None,
+        note_caller: Callable[..., None] = lambda **_: None,
     ) -> None:
         super().__init__()
         self.query_client = find_application
@@ -117,7 +125,9 @@ class IdentityServer(AuthorizationServer):
         self.role_map = role_map
         self.refresh_retry_seconds = refresh_retry_seconds
         self._signal_sender = signal_sender
+        self._record_issue = record_issue
         self._record_replay = record_replay
+        self._note_caller = note_caller
         self.register_grant(AuthorizationCodeGrant, [S256CodeChallenge(), IDToken()])
         self.register_grant(RefreshTokenGrant, [IDToken()])
 
@@ -132,10 +142,25 @@ class IdentityServer(AuthorizationServer):
         application, redirect_uri = find_client(parameters, self.query_client)
         request.client = application
         try:
-            request.authorization = read_request(parameters, application, redirect_uri)
+            request.authorization = self._with_hint(
+                read_request(parameters, application, redirect_uri), request.payload.data
+            )
         except OAuth2Error as error:
             error.redirect_uri = redirect_uri
             raise
+
+    def _with_hint(
+        self, authorization: AuthorizationRequest, given: Mapping[str, str]
+    ) -> AuthorizationRequest:
+        """The request with whom its id_token_hint names. Raises InvalidAuthorizationRequest."""
+        if "id_token_hint" not in given:
+            return authorization
+        hint = read_hint(given["id_token_hint"], self.signing_keys, self.issuer())
+        if hint is None or hint.client_id != authorization.client_id:
+            raise InvalidAuthorizationRequest(
+                "id_token_hint is not an id_token of this service for this application."
+            )
+        return replace(authorization, hinted_subject=hint.subject)
 
     def token_answer(
         self, grant: Grant, generation: int, scopes: tuple[str, ...] | None = None
@@ -155,6 +180,12 @@ class IdentityServer(AuthorizationServer):
                 RefreshToken(grant.id, generation)
             )
         return answer
+
+    def issue(self, new: NewGrant) -> bytes:
+        """Write a grant, tell, and return its id."""
+        grant_id = self.store.issue(new, lambda: self._record_issue(new.account, new.client_id))
+        self.announce(signals.grant_issued, new.account, new.client_id)
+        return grant_id
 
     def revoke_replayed(self, grant: Grant, what: str) -> None:
         """End a grant whose code or refresh token came a second time, and tell."""
@@ -180,6 +211,7 @@ class IdentityServer(AuthorizationServer):
     def announce(self, signal: Signal, account: Account, client_id: str, **arguments: Any) -> None:
         """Send one of the grant signals."""
         log.info("%s subject=%s client_id=%s", signal.name, account.subject, client_id)
+        self._note_caller(subject=account.subject, client_id=client_id)
         signal.send(
             self._signal_sender(), subject=account.subject, client_id=client_id, **arguments
         )
@@ -198,6 +230,7 @@ class IdentityServer(AuthorizationServer):
             raise TokenRequestError(str(error)) from None
         except ClientRefused as error:
             raise InvalidClientError(description=str(error), status_code=401) from None
+        self._note_caller(client_id=application.client_id)
         return application
 
     def get_token_grant(self, request: OAuthRequest) -> Any:

@@ -1,13 +1,21 @@
 """The keys that sign id_tokens: made when first needed, sealed in the database, published as JWKS.
 
-Private keys are unsealed once per process and kept for `CACHE_SECONDS`; signing needs no statement.
+    next        published, does not sign yet: every application has time to fetch it
+    signs       the newest whose time has come
+    kept        a newer one signs; published as long as anything it signed is valid
+    withdrawn   no longer published; an id_token it signed still does as a hint, until `prune`
+    retired     by hand, because it leaked: accepted nowhere
+
+Only the last is a deed; the others are a matter of time. Private keys are unsealed once per process
+and kept for `CACHE_SECONDS`; signing needs no statement.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from joserfc.jwk import ECKey, RSAKey
 from sqlalchemy import (
@@ -20,7 +28,6 @@ from sqlalchemy import (
     String,
     Table,
     UniqueConstraint,
-    func,
     insert,
     select,
     update,
@@ -29,7 +36,7 @@ from sqlalchemy.exc import IntegrityError
 
 from idsync.applications.application import ID_TOKEN_ALGORITHMS
 from idsync.crypto.sealing import Sealer
-from idsync.database import DatabaseSession, Json, write
+from idsync.database import DatabaseSession, Json, begin_write, write
 from idsync.errors import InvalidValue, UnknownRecord
 
 PURPOSE = "signing key"
@@ -37,6 +44,16 @@ RSA_BITS = 2048  # RFC 7518 §3.3 asks for at least this
 CACHE_SECONDS = 60
 ROTATION_DELAY = 600
 """Seconds between publishing a key and signing with it: ours and every client's cache is older."""
+
+ID_TOKEN_LIFETIME = 3600
+"""Seconds. Nothing else that these keys sign lives longer."""
+
+KEPT_FOR = ID_TOKEN_LIFETIME + ROTATION_DELAY
+"""Seconds that a key stays published after it signed last; clocks, ours and theirs, may differ."""
+
+
+Note = Callable[[str], object]
+"""What is to be written in the transaction that makes or retires the key with this kid."""
 
 
 def define_signing_key_table(metadata: MetaData) -> Table:
@@ -72,6 +89,34 @@ class SigningKey:
     retired_at: int | None
 
 
+class Times(Protocol):
+    """What the state of a key depends on."""
+
+    @property
+    def algorithm(self) -> str:
+        """RS256 or ES256."""
+
+    @property
+    def active_from(self) -> int:
+        """When it begins to sign (unix seconds)."""
+
+    @property
+    def retired_at(self) -> int | None:
+        """When it was retired by hand."""
+
+
+def state_of(key: Times, in_use: Sequence[Times], now: float) -> str:
+    """What a key does now, by the words above. `in_use`: the keys that were not retired."""
+    if key.retired_at is not None:
+        return "retired"
+    begins = [other.active_from for other in in_use if other.algorithm == key.algorithm]
+    signed_until = min((at for at in begins if at > key.active_from), default=None)
+    if signed_until is not None and signed_until <= now:
+        return "kept" if now < signed_until + KEPT_FOR else "withdrawn"
+    # The clock of the host that made the first key may be a little ahead of ours.
+    return "signs" if key.active_from <= max(now, min(begins)) else "next"
+
+
 class SigningKeys:
     """Reads, makes and publishes signing keys."""
 
@@ -83,16 +128,23 @@ class SigningKeys:
 
     def current(self, algorithm: str) -> SigningKey:
         """The newest active key of an algorithm."""
-        keys = [key for key in self.published() if key.algorithm == algorithm]
-        now = time.time()
-        # The clock of the host that made the first key may be a little ahead of ours.
-        return next((key for key in keys if key.active_from <= now), keys[-1])
+        keys, now = self.accepted(), time.time()
+        return next(
+            key
+            for key in keys
+            if key.algorithm == algorithm and state_of(key, keys, now) == "signs"
+        )
 
     def jwks(self) -> dict[str, list[dict[str, Any]]]:
         """The public keys as a JSON Web Key Set (RFC 7517 §5)."""
         return {"keys": [key.public for key in self.published()]}
 
     def published(self) -> list[SigningKey]:
+        """The keys by which applications verify, newest first."""
+        keys, now = self.accepted(), time.time()
+        return [key for key in keys if state_of(key, keys, now) != "withdrawn"]
+
+    def accepted(self) -> list[SigningKey]:
         """Every key that was not retired, newest first; made where there are none yet."""
         cached = self._cached
         if cached is not None and time.monotonic() - cached[0] < CACHE_SECONDS:
@@ -108,11 +160,13 @@ class SigningKeys:
 
     def public_rows(self) -> list[dict[str, Any]]:
         """What `keys list` shows: nothing private."""
-        table = self._table.c
+        table, now = self._table.c, time.time()
         statement = select(
             table.kid, table.algorithm, table.created_at, table.active_from, table.retired_at
         ).order_by(table.algorithm, table.sequence.desc())
-        return [dict(row) for row in self._session.connection().execute(statement).mappings()]
+        rows = self._session.connection().execute(statement).all()
+        in_use = _in_use(rows)
+        return [{**row._mapping, "state": state_of(row, in_use, now)} for row in rows]
 
     def _load(self) -> list[SigningKey]:
         table = self._table
@@ -138,29 +192,47 @@ class SigningKeys:
         pem = self._sealer.unseal(row.private, purpose=PURPOSE, subject=row.kid)
         return (RSAKey if row.algorithm == "RS256" else ECKey).import_key(pem)
 
-    def rotate(self, algorithm: str) -> str:
-        """Publish a new key that signs from `ROTATION_DELAY` on; returns its kid."""
-        self.published()
-        kid = self._make(algorithm, first=False)
+    def rotate(self, algorithm: str, note: Note, *, once: bool = False) -> str:
+        """Publish a new key that signs from `ROTATION_DELAY` on; returns its kid.
+
+        note: called with the kid in the transaction of the change, for its event. once: refuse with
+        InvalidValue while another new key waits, which would be older than needed when it begins.
+        """
+        self.accepted()
+        kid = self._make(algorithm, first=False, note=note, once=once)
         self._cached = None
         return kid
 
-    def retire(self, kid: str) -> None:
+    def retire(self, kid: str, note: Note) -> None:
         """Withdraw a key: what it signed no longer verifies, once applications fetch anew.
 
-        Raises UnknownRecord, or InvalidValue for the key that signs now: rotate first, and wait.
+        note: as of `rotate`. Raises UnknownRecord, or InvalidValue for the key that signs now:
+        rotate first, and wait.
         """
-        published = {key.kid: key for key in self.published()}
-        if kid not in published:
-            raise UnknownRecord(f"No published key has the id {kid!r}.")
-        if self.current(published[kid].algorithm).kid == kid:
+        accepted = {key.kid: key for key in self.accepted()}
+        if kid not in accepted:
+            raise UnknownRecord(f"No key in use has the id {kid!r}.")
+        if self.current(accepted[kid].algorithm).kid == kid:
             raise InvalidValue("kid", "this key signs now; rotate, and retire it ten minutes later")
         table = self._table
-        statement = update(table).where(table.c.kid == kid).values(retired_at=int(time.time()))
-        write(self._session, lambda connection: connection.execute(statement))
+        statement = (
+            update(table)
+            .where(table.c.kid == kid, table.c.retired_at.is_(None))
+            .values(retired_at=int(time.time()))
+        )
+
+        def work(connection: Connection) -> None:
+            begin_write(self._session, table)
+            note(kid)
+            if not connection.execute(statement).rowcount:
+                raise UnknownRecord(f"No key in use has the id {kid!r}.")
+
+        write(self._session, work)
         self._cached = None
 
-    def _make(self, algorithm: str, *, first: bool = True) -> str:
+    def _make(
+        self, algorithm: str, *, first: bool = True, note: Note | None = None, once: bool = False
+    ) -> str:
         """Make a key; the first of an algorithm only where no other worker was quicker."""
         key: RSAKey | ECKey
         if algorithm == "RS256":
@@ -177,12 +249,26 @@ class SigningKeys:
             "active_from": now if first else now + ROTATION_DELAY,
         }
 
+        of_algorithm = (
+            select(table.c.sequence, table.c.algorithm, table.c.active_from, table.c.retired_at)
+            .where(table.c.algorithm == algorithm)
+            .order_by(table.c.sequence)
+        )
+
         def work(connection: Connection) -> None:
-            highest = connection.execute(
-                select(func.max(table.c.sequence)).where(table.c.algorithm == algorithm)
-            ).scalar()
-            if highest is None or not first:
-                connection.execute(insert(table), {**values, "sequence": (highest or 0) + 1})
+            begin_write(self._session, table)
+            if note is not None:
+                note(kid)
+            # One after the other; a second statement, or who waited would not see the key that was
+            # made meanwhile.
+            connection.execute(of_algorithm.with_for_update())
+            rows = connection.execute(of_algorithm).all()
+            if rows and first:
+                return
+            if once and any(state_of(row, _in_use(rows), now) == "next" for row in rows):
+                raise InvalidValue("algorithm", "a new key was made already and waits to sign")
+            sequence = max((row.sequence for row in rows), default=0) + 1
+            connection.execute(insert(table), {**values, "sequence": sequence})
 
         try:
             write(self._session, work)
@@ -190,3 +276,7 @@ class SigningKeys:
             if not first:
                 raise
         return kid
+
+
+def _in_use(rows: Sequence[Any]) -> list[Any]:
+    return [row for row in rows if row.retired_at is None]

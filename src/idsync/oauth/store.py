@@ -25,6 +25,7 @@ from sqlalchemy import (
     bindparam,
     exists,
     insert,
+    or_,
     select,
     update,
 )
@@ -33,14 +34,15 @@ from idsync.accounts.record import AccountModels, account_columns, account_from
 from idsync.crypto import secrets
 from idsync.database import DatabaseSession, write
 from idsync.oauth.grant import Grant, NewGrant
+from idsync.oauth.logout_notices import LogoutNotices
 from idsync.settings import ACCESS_TOKEN_LIFETIME, CODE_LIFETIME, REFRESH_TOKEN_LIFETIME
 
 
 class GrantStore(Protocol):
     """What the grant classes need. Every method is its own committed transaction."""
 
-    def issue(self, new: NewGrant) -> bytes:
-        """Write a grant and return its id."""
+    def issue(self, new: NewGrant, also: Callable[[], None] | None = None) -> bytes:
+        """Write a grant and return its id. `also` runs in the same transaction."""
 
     def find(self, grant_id: bytes) -> Grant | None:
         """The grant with this id, whatever its state."""
@@ -75,6 +77,9 @@ def define_grant_table(metadata: MetaData, models: AccountModels) -> Table:
         ),
         # No foreign key: a session's row may be pruned while a grant with offline_access lives on.
         Column("session_id", LargeBinary(16), nullable=False),
+        # What the application knows as `sid`; it stays when the person signs in again. None, which
+        # means session_id, in rows that are older than this column.
+        Column("issued_session_id", LargeBinary(16)),
         Column("epoch", LargeBinary(8), nullable=False),
         Column("scope", Text, nullable=False),
         Column("redirect_uri", Text, nullable=False),
@@ -102,8 +107,10 @@ class SqlGrantStore:
         table: Table,
         applications: Table,
         models: AccountModels,
+        notices: LogoutNotices,
     ) -> None:
         self._session = session
+        self._notices = notices
         self._table = table
         account = models.table
         self._find = (
@@ -157,7 +164,7 @@ class SqlGrantStore:
             .values(revoked_at=bindparam("now"))
         )
 
-    def issue(self, new: NewGrant) -> bytes:
+    def issue(self, new: NewGrant, also: Callable[[], None] | None = None) -> bytes:
         """Write a grant and return its id."""
         grant_id, now = secrets.new_row_id(), int(time.time())
         values = {
@@ -165,6 +172,7 @@ class SqlGrantStore:
             "client_id": new.client_id,
             "account_key": new.account.key,
             "session_id": new.session_id,
+            "issued_session_id": new.session_id,
             "epoch": new.epoch,
             "scope": " ".join(new.scopes),
             "redirect_uri": new.redirect_uri,
@@ -176,7 +184,13 @@ class SqlGrantStore:
             "expires_at": now + CODE_LIFETIME,
             "generation": 0,
         }
-        write(self._session, lambda connection: connection.execute(insert(self._table), values))
+
+        def work(connection: Connection) -> None:
+            connection.execute(insert(self._table), values)
+            if also is not None:
+                also()
+
+        write(self._session, work)
         return grant_id
 
     def find(self, grant_id: bytes) -> Grant | None:
@@ -195,10 +209,11 @@ class SqlGrantStore:
             application_active=row["application_active"],
             service_tag=row["service_tag"],
             application_scope=row["application_scope"],
+            issued_session_id=row["issued_session_id"] or row["session_id"],
             **{
                 column.name: row[column.name]
                 for column in self._table.columns
-                if column.name not in ("account_key", "amr")
+                if column.name not in ("account_key", "amr", "issued_session_id")
             },
         )
 
@@ -239,14 +254,18 @@ class SqlGrantStore:
         return write(self._session, work)
 
     def end_session(self, session_id: bytes) -> None:
-        """End the grants of a browser session; those with offline_access outlive a sign-out."""
+        """End the grants of a browser session; those with offline_access outlive a sign-out.
+
+        But not as a code: nobody is signed in any more whom it could sign in.
+        """
+        self._notices.session_ended(self._session, session_id)
         table = self._table.c
         self._session.connection().execute(
             update(self._table)
             .where(
                 table.session_id == session_id,
                 table.revoked_at.is_(None),
-                table.scope.not_like("%offline_access%"),
+                or_(table.scope.not_like("%offline_access%"), table.redeemed_at.is_(None)),
             )
             .values(revoked_at=int(time.time()))
         )
@@ -257,6 +276,7 @@ class SqlGrantStore:
         Somebody else's grants end, all of them. One's own move to the new session, so that what
         ends that ends them.
         """
+        self._notices.others_left(self._session, previous, account_key)
         table, connection = self._table.c, self._session.connection()
         of_previous = (table.session_id == previous, table.revoked_at.is_(None))
         connection.execute(

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from flask import Response, request
 
-from idsync.machine import json_response, request_body
+from idsync.machine import json_response, note_caller, request_body
 from idsync.oauth.claims import claims_for
 from idsync.oauth.form import (
     LONGEST_INPUT,
@@ -62,6 +62,7 @@ class UserinfoEndpoint:
         grant = self._store.find(token.grant_id)
         if grant is None or not grant.redeemed or not grant.stands() or not grant.admitted:
             raise BearerRefused(401, "invalid_token", "The access token is not valid any more.")
+        note_caller(subject=grant.account.subject, client_id=grant.client_id)
         return token, grant
 
 

@@ -1,7 +1,7 @@
 """The tie between a browser, its session row and Flask-Login.
 
-The Flask session cookie holds the row's id under `_idsync_session`. A row begins with every
-Flask-Login login, whoever calls `login_user`, and is followed by `user_logged_out`.
+A row begins with every Flask-Login login, whoever calls `login_user`, and ends with
+`user_logged_out`. What the browser keeps of it meanwhile: `cookies.py`.
 """
 
 from __future__ import annotations
@@ -10,24 +10,21 @@ from collections.abc import Iterable
 from typing import Any, Protocol
 
 import flask_login
-from flask import Flask, current_app, g, request, session
+from flask import Flask, current_app, g, session
 from sqlalchemy import select
-from werkzeug.datastructures import ImmutableMultiDict
 
 from idsync import signals
 from idsync.accounts.directory import Directory
 from idsync.accounts.passwords import Verified
 from idsync.accounts.record import AccountModels, AccountRecord
+from idsync.audit.events import Actor, Audit
 from idsync.database import DatabaseSession
 from idsync.errors import RecentSignInRequired
-from idsync.signin import first_step
+from idsync.machine import note_caller
+from idsync.signin import cookies, first_step
 from idsync.signin.devices import Devices
 from idsync.signin.phone import FIELD as PHONE_FIELD
 from idsync.signin.sessions import SECOND_FACTOR, Sessions, SignedIn
-
-COOKIE_FIELD = "_idsync_session"
-PREVIOUS_FIELD = "_idsync_previous"
-"""The session that was set aside to ask somebody to sign in again."""
 
 
 class SessionGrants(Protocol):
@@ -51,6 +48,7 @@ class BrowserSessions:
         sessions: Sessions,
         grants: SessionGrants,
         devices: Devices,
+        audit: Audit,
     ) -> None:
         self._db_session = db_session
         self._models = models
@@ -58,6 +56,7 @@ class BrowserSessions:
         self._sessions = sessions
         self._grants = grants
         self._devices = devices
+        self._audit = audit
 
     def connect(self, app: Flask) -> None:
         """Follow the logins and logouts of this application's Flask-Login."""
@@ -66,7 +65,7 @@ class BrowserSessions:
         handlers = app.error_handler_spec[None][None]
         handlers.setdefault(RecentSignInRequired, self._ask_to_sign_in_again)
         # The receivers are bound methods: blinker holds them weakly, the parts hold them for good.
-        app.before_request_funcs.setdefault(None, []).insert(0, _drop_odd_remember_cookie)
+        app.before_request_funcs.setdefault(None, []).insert(0, cookies.drop_odd_remember_cookie)
 
     def remember(self, verified: Verified) -> None:
         """Note, for this request, the epoch that was read together with a right password."""
@@ -102,7 +101,7 @@ class BrowserSessions:
             return False
         amr = tuple(amr)
         if record.mfa and SECOND_FACTOR not in amr:
-            self._stop_half_way(record, amr, remember)
+            self._stop_half_way(record, amr)
             return False
         g.idsync_amr, g.idsync_auth_time = amr, auth_time
         try:
@@ -119,15 +118,15 @@ class BrowserSessions:
 
         Its grants live on, unless it is somebody else who signs in then.
         """
-        session_id = _cookie_id()
+        session_id = cookies.session_id()
         g.idsync_setting_aside = True
         flask_login.logout_user()
         if session_id is not None:
-            session[PREVIOUS_FIELD] = session_id.hex()
+            cookies.keep_previous(session_id)
 
     def current(self) -> SignedIn | None:
         """Who is signed in at this browser, in the eyes of idsync and of Flask-Login alike."""
-        session_id = _cookie_id()
+        session_id = cookies.session_id()
         if session_id is None:
             return None
         signed_in = self._sessions.find(session_id)
@@ -182,27 +181,32 @@ class BrowserSessions:
         key = self._key_from(text)
         if not dot or key is None:
             return None
-        session_id = _cookie_id()
+        session_id = cookies.session_id()
         record, account = self._models.record_class, self._models.table.c
         row = account.mfa.is_(False)
         if session_id is not None:
             row = self._sessions.is_live(session_id, account.mfa)
-        return self._db_session.scalars(
-            select(self._models.user_class)
+        found = self._db_session.execute(
+            select(self._models.user_class, account.subject)
             .join(record, account.account_key == self._models.user_key)
             .where(
                 self._models.user_key == key,
-                account.epoch == _bytes(epoch),
+                account.epoch == cookies.from_hex(epoch),
                 account.disabled_by.is_(None),
                 row,
             )
         ).first()
+        if found is None:
+            return None
+        user, subject = found
+        note_caller(subject=subject)
+        return user
 
     def _key_from(self, text: str) -> Any | None:
         """The host's key from its text: whatever Python type its column has."""
         try:
             python_type = self._models.user_key.type.python_type
-        except NotImplementedError:
+        except NotImplementedError:  # SQLAlchemy's way to say that the type names none
             python_type = str
         try:
             return python_type(text)
@@ -217,19 +221,21 @@ class BrowserSessions:
         amr: tuple[str, ...] = g.get("idsync_amr", ("pwd",) if verified else ())
         if record.mfa and SECOND_FACTOR not in amr:
             # The host called `login_user` itself; what that did is taken back.
-            self._stop_half_way(record, amr, remember=session.get("_remember") == "set")
+            self._stop_half_way(record, amr)
             return
         auth_time = g.get("idsync_auth_time")
         session_id = self._sessions.begin(record.account_key, epoch, amr, auth_time)
-        for previous in (_cookie_id(), _bytes(session.pop(PREVIOUS_FIELD, None))):
+        for previous in (cookies.session_id(), cookies.take_previous()):
             if previous:
                 self._sessions.end(previous)
                 self._grants.change_session(previous, session_id, record.account_key)
+        actor = Actor("person", record.subject)
+        self._audit.record("signed in", actor, subject=record.subject, amr=list(amr))
         self._db_session.commit()
         _forget_what_was_begun()
         self._devices.remember(record.subject)
-        session[COOKIE_FIELD] = session_id.hex()
-        session["_user_id"] = f"{epoch.hex()}.{record.account_key}"
+        note_caller(subject=record.subject)
+        cookies.keep(session_id, f"{epoch.hex()}.{record.account_key}")
         signals.signed_in.send(app, subject=record.subject, amr=amr)
 
     def _ask_to_sign_in_again(self, error: Exception) -> Any:
@@ -238,12 +244,12 @@ class BrowserSessions:
         unauthorized: Any = current_app.login_manager.unauthorized()  # type: ignore[attr-defined]
         return current_app.make_response(unauthorized)
 
-    def _stop_half_way(self, record: AccountRecord, amr: tuple[str, ...], remember: bool) -> None:
+    def _stop_half_way(self, record: AccountRecord, amr: tuple[str, ...]) -> None:
         """Keep the first step for the second; nobody is signed in at this browser meanwhile."""
         epoch, subject = self._epoch_of(record), record.subject
         g.pop("idsync_verified", None)
         self.set_aside()
-        first_step.keep(subject, epoch, amr, remember)
+        first_step.keep(subject, epoch, amr)
 
     def _epoch_of(self, record: AccountRecord) -> bytes:
         """The epoch read with the password just verified in this request, else the current one."""
@@ -258,8 +264,8 @@ class BrowserSessions:
         return None if verified is None else verified.epoch
 
     def _on_logout(self, app: Flask, user: Any, **_: Any) -> None:
-        session_id = _cookie_id()
-        session.pop(COOKIE_FIELD, None)
+        session_id = cookies.session_id()
+        cookies.forget()
         _forget_what_was_begun()
         signed_in = None
         if session_id is not None:
@@ -267,9 +273,12 @@ class BrowserSessions:
             self._sessions.end(session_id)
         setting_aside = g.pop("idsync_setting_aside", False)
         if not setting_aside:
-            for ended in (session_id, _bytes(session.pop(PREVIOUS_FIELD, None))):
+            for ended in (session_id, cookies.take_previous()):
                 if ended:
                     self._grants.end_session(ended)
+            if signed_in is not None:
+                subject = signed_in.account.subject
+                self._audit.record("signed out", Actor("person", subject), subject=subject)
         self._db_session.commit()
         if signed_in is not None and not setting_aside:
             signals.signed_out.send(app, subject=signed_in.account.subject)
@@ -279,26 +288,3 @@ def _forget_what_was_begun() -> None:
     """What one person began at this browser is not for the next one."""
     first_step.forget()
     session.pop(PHONE_FIELD, None)
-
-
-def _drop_odd_remember_cookie() -> None:
-    """Flask-Login 0.6.3 fails with a TypeError on a remember cookie that is not ASCII."""
-    name = current_app.config.get("REMEMBER_COOKIE_NAME", flask_login.COOKIE_NAME)
-    if not request.cookies.get(name, "").isascii():
-        kept = [
-            (other, value) for other, value in request.cookies.items(multi=True) if other != name
-        ]
-        request.cookies = ImmutableMultiDict(kept)
-
-
-def _cookie_id() -> bytes | None:
-    session_id = _bytes(session.get(COOKIE_FIELD))
-    return session_id if len(session_id) == 16 else None
-
-
-def _bytes(text: object) -> bytes:
-    """Bytes from hex, the form every kind of session storage can keep; none for anything else."""
-    try:
-        return bytes.fromhex(text) if isinstance(text, str) else b""
-    except ValueError:
-        return b""

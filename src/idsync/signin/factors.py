@@ -20,7 +20,8 @@ from idsync.database import DatabaseSession
 from idsync.signin import first_step
 from idsync.signin.browser import BrowserSessions
 from idsync.signin.devices import Devices
-from idsync.signin.limits import AddressLimit, TryLimit, visitor_address
+from idsync.signin.failures import Failures
+from idsync.signin.limits import TryLimit, visitor_address
 from idsync.signin.passkeys import CONFIRM, Passkeys
 from idsync.signin.recovery import RecoveryCodes
 from idsync.signin.sessions import SECOND_FACTOR, SignedIn
@@ -64,7 +65,7 @@ class SecondFactors:
         recovery: RecoveryCodes,
         passkeys: Passkeys,
         tries: TryLimit,
-        addresses: AddressLimit,
+        addresses: Failures,
         devices: Devices,
         issuer_name: Callable[[], str],
     ) -> None:
@@ -98,14 +99,14 @@ class SecondFactors:
             return False
         user = self._directory.user_by_key(found.key)
         return user is not None and self._browser.sign_in(
-            user, (*first.amr, *BY_CODE), epoch=first.epoch, remember=first.remember
+            user, (*first.amr, *BY_CODE), epoch=first.epoch
         )
 
     # --- one's own factors ---------------------------------------------------------------------
 
     def of(self, user: Any) -> Factors:
         """What the user has."""
-        return self._factors(self._directory.ensure_record(user).account_key)
+        return self.of_key(self._directory.ensure_record(user).account_key)
 
     def begin_app(self, user: Any) -> None:
         """Make the secret for a new authenticator app. Raises RecentSignInRequired."""
@@ -135,7 +136,7 @@ class SecondFactors:
         made = self.recovery_codes_if_none(account.key)
         signed_in, record = self._browser.locked(user)
         if not self._totp.confirm(record.account_key, _digits(code)):
-            self._refused()
+            self._refused(account.subject)
             return None
         self._forgive(record.subject)
         return self.added(signed_in, record, "app", BY_CODE, made)
@@ -176,7 +177,7 @@ class SecondFactors:
         self._addresses.check()
         asserted = self._passkeys.check(CONFIRM, answer, alone=False)
         if asserted is None or asserted.account_key != account.key:
-            self._refused()
+            self._refused(account.subject)
             return False
         self._session.commit()
         return True
@@ -184,7 +185,7 @@ class SecondFactors:
     def reset(self, subject: str, *, actor: Actor) -> None:
         """Take all second factors from an account whose owner lost them, and sign it out.
 
-        Raises UnknownRecord.
+        The caller commits. Raises UnknownRecord.
         """
         record = self._directory.record(subject)
         self._totp.remove(record.account_key)
@@ -195,9 +196,16 @@ class SecondFactors:
         self._tries.forgive(subject)
         self._session.flush()
         self._audit.record("second factors reset", actor, subject=subject)
-        self._session.commit()
 
     # --- for other kinds of factors ------------------------------------------------------------
+
+    def of_key(self, account_key: Any) -> Factors:
+        """What the account with this key has."""
+        return Factors(
+            self._totp.is_on(account_key),
+            len(self._passkeys.of(account_key)),
+            self._recovery.left(account_key),
+        )
 
     def recovery_codes_if_none(self, account_key: Any) -> dict[str, str] | None:
         """Recovery codes for somebody who has none, made before the account is locked."""
@@ -212,7 +220,10 @@ class SecondFactors:
         made: dict[str, str] | None,
     ) -> list[str]:
         """A factor of a locked account was added at this browser, which proved it; commits."""
-        codes = [] if made is None else self._recovery.replace(record.account_key, made)
+        codes = []
+        if not self._recovery.left(record.account_key):
+            # They may have gone, with the last factor, after somebody looked whether to make some.
+            codes = self._recovery.replace(record.account_key, made or self._recovery.make())
         record.mfa = True
         self._browser.upgrade(signed_in, amr)
         self._record("second factor added", record, factor=kind)
@@ -221,7 +232,7 @@ class SecondFactors:
 
     def removed(self, record: AccountRecord, kind: str) -> None:
         """A factor of a locked account was removed; commits. Recovery codes go with the last."""
-        if not self._factors(record.account_key):
+        if not self.of_key(record.account_key):
             self._recovery.remove(record.account_key)
             record.mfa = False
         self._record("second factor removed", record, factor=kind)
@@ -233,7 +244,7 @@ class SecondFactors:
         """Check a code within the limits, use it up and commit."""
         self._take(subject)
         if not self._right(account_key, subject, code):
-            self._refused()
+            self._refused(subject)
             return False
         self._session.commit()
         return True
@@ -265,16 +276,9 @@ class SecondFactors:
         """A browser that the account knows has tries of its own, as for passwords."""
         return f"{subject} {self._devices.name(subject)}".rstrip()
 
-    def _refused(self) -> None:
+    def _refused(self, subject: str) -> None:
         self._session.rollback()
-        self._addresses.count()
-
-    def _factors(self, account_key: Any) -> Factors:
-        return Factors(
-            self._totp.is_on(account_key),
-            len(self._passkeys.of(account_key)),
-            self._recovery.left(account_key),
-        )
+        self._addresses.count("second factor", subject)
 
     def _record(self, kind: str, record: AccountRecord, **details: Any) -> None:
         actor = Actor("person", record.subject, visitor_address())

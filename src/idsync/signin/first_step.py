@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from flask import session
+from flask import has_request_context, session
 
 from idsync.signin.limits import CLOCKS_APART
 
@@ -23,32 +23,32 @@ LIFETIME = 600
 class FirstStep:
     """Whose credential was right, and the epoch read together with it.
 
-    at: unix seconds. amr: how the first step was made. remember: keep them signed in afterwards.
+    at: unix seconds. amr: how the first step was made.
     """
 
     subject: str
     epoch: bytes = field(repr=False)
     amr: tuple[str, ...]
     at: int
-    remember: bool
 
 
-def keep(subject: str, epoch: bytes, amr: tuple[str, ...], remember: bool) -> None:
+def keep(subject: str, epoch: bytes, amr: tuple[str, ...]) -> None:
     """Carry a first step to the next request of this browser."""
-    session[FIELD] = [subject, epoch.hex(), " ".join(amr), int(time.time()), remember]
+    session[FIELD] = [subject, epoch.hex(), " ".join(amr), int(time.time())]
 
 
 def kept() -> FirstStep | None:
     """The first step this browser has made, while the second may follow."""
     values: Any = session.get(FIELD)
-    if not values:
+    if not values or len(values) != 4:  # none, or that of another version
         return None
-    subject, epoch, amr, at, remember = values
+    subject, epoch, amr, at = values
     if not -CLOCKS_APART <= time.time() - at <= LIFETIME:
         return None
-    return FirstStep(subject, bytes.fromhex(epoch), tuple(amr.split()), at, remember)
+    return FirstStep(subject, bytes.fromhex(epoch), tuple(amr.split()), at)
 
 
 def forget() -> None:
-    """Start over."""
-    session.pop(FIELD, None)
+    """Start over. A password is also checked outside of a request, where there is nothing kept."""
+    if has_request_context():
+        session.pop(FIELD, None)

@@ -9,7 +9,7 @@ from idsync.database import DatabaseSession
 from idsync.signin import first_step
 from idsync.signin.browser import BrowserSessions
 from idsync.signin.factors import SecondFactors
-from idsync.signin.limits import AddressLimit
+from idsync.signin.failures import Failures
 from idsync.signin.passkeys import CONFIRM, SIGN_IN, Passkey, Passkeys
 from idsync.signin.sessions import SECOND_FACTOR
 
@@ -28,7 +28,7 @@ class PasskeySignIn:
         browser: BrowserSessions,
         factors: SecondFactors,
         passkeys: Passkeys,
-        addresses: AddressLimit,
+        addresses: Failures,
     ) -> None:
         self._session = session
         self._directory = directory
@@ -43,7 +43,7 @@ class PasskeySignIn:
         """Ask for any passkey that the device has for this service."""
         return self._passkeys.request_options(SIGN_IN)
 
-    def sign_in(self, answer: str, *, remember: bool = False) -> bool:
+    def sign_in(self, answer: str) -> bool:
         """Sign in whose passkey it is: by two factors, the key and what unlocks it.
 
         Raises TooManyTries.
@@ -51,11 +51,11 @@ class PasskeySignIn:
         self._addresses.check()
         asserted = self._passkeys.check(SIGN_IN, answer, alone=True)
         if asserted is None:
-            self._refused()
+            self._refused("passkey", None)
             return False
         user = self._directory.user_by_key(asserted.account_key)
         amr = (*asserted.amr, SECOND_FACTOR)
-        return user is not None and self._browser.sign_in(user, amr, remember=remember)
+        return user is not None and self._browser.sign_in(user, amr)
 
     def second_step_options(self) -> str | None:
         """Ask for a passkey of the person who made the first step; None where there is none."""
@@ -74,13 +74,11 @@ class PasskeySignIn:
         found = self._directory.find(first.subject)
         asserted = self._passkeys.check(f"{first.subject} {first.at}", answer, alone=False)
         if found is None or asserted is None or asserted.account_key != found.key:
-            self._refused()
+            self._refused("second factor", first.subject)
             return False
         user = self._directory.user_by_key(found.key)
         amr = (*first.amr, *asserted.amr, SECOND_FACTOR)
-        return user is not None and self._browser.sign_in(
-            user, amr, epoch=first.epoch, remember=first.remember
-        )
+        return user is not None and self._browser.sign_in(user, amr, epoch=first.epoch)
 
     # --- one's own passkeys --------------------------------------------------------------------
 
@@ -129,6 +127,6 @@ class PasskeySignIn:
         self._factors.removed(record, "passkey")
         return True
 
-    def _refused(self) -> None:
+    def _refused(self, method: str, subject: str | None) -> None:
         self._session.rollback()
-        self._addresses.count()
+        self._addresses.count(method, subject)

@@ -6,10 +6,12 @@ from typing import Any
 
 from idsync.accounts.directory import Directory
 from idsync.accounts.passwords import AccountPasswords, Verified
-from idsync.accounts.record import AccountModels
+from idsync.accounts.record import AccountModels, AccountRecord
 from idsync.accounts.rules import email_key
+from idsync.signin import first_step
 from idsync.signin.devices import Devices
-from idsync.signin.limits import AddressLimit, TryLimit
+from idsync.signin.failures import Failures
+from idsync.signin.limits import TryLimit
 
 
 class PasswordSignIn:
@@ -21,7 +23,7 @@ class PasswordSignIn:
         directory: Directory,
         passwords: AccountPasswords,
         tries: TryLimit,
-        addresses: AddressLimit,
+        addresses: Failures,
         devices: Devices,
     ) -> None:
         self._models = models
@@ -35,10 +37,12 @@ class PasswordSignIn:
         """Whether a password is right, and the epoch read with it.
 
         The try is taken before the password is looked at, so that tries at the same moment count
-        as well. Unknown people, told apart by what was typed, run into the same limit. Raises
-        TooManyTries.
+        as well. Unknown people, told apart by what was typed, run into the same limit. A first step
+        that somebody made here before is forgotten. Raises TooManyTries.
         """
-        whose, device = self._whose(user, login)
+        first_step.forget()
+        record = None if user is None else self._directory.record_of(user)
+        whose, device = self._whose(user, record, login)
         if not device:
             # A known browser has tries of its own, whatever its neighbours do.
             self._addresses.check()
@@ -46,16 +50,20 @@ class PasswordSignIn:
             self._tries.take(whose)
         verified = self._passwords.verify(user, plain, self._directory.ensure_record)
         if verified is None:
-            self._addresses.count()
+            self._addresses.count("password", None if record is None else record.subject)
         else:
             self._tries.forgive(whose)
         return verified
 
-    def _whose(self, user: Any | None, login: str) -> tuple[str, str]:
+    def forgive(self, subject: str) -> None:
+        """Give the tries for an account back, at this browser and at those it does not know."""
+        for device in {"", self._devices.name(subject)}:
+            self._tries.forgive(f"account {subject} {device}")
+
+    def _whose(self, user: Any | None, record: AccountRecord | None, login: str) -> tuple[str, str]:
         """Whose tries these are, and by which known browser, if any."""
         if user is None:
             return (f"login {email_key(login)}" if login else ""), ""
-        record = self._directory.record_of(user)
         if record is None:
             return f"key {self._models.key_of(user)}", ""
         device = self._devices.name(record.subject)

@@ -35,6 +35,7 @@ from sqlalchemy.exc import IntegrityError
 from idsync.crypto.keys import derive
 from idsync.database import DatabaseSession, write
 from idsync.errors import TooManyTries
+from idsync.signin.failures import Failures
 from idsync.signin.limits import AddressLimit, TryLimit
 
 SIGN_IN = "sign in"
@@ -82,7 +83,7 @@ class PhoneCodes:
         keys: tuple[bytes, ...],
         sends: TryLimit,
         requests: AddressLimit,
-        failures: AddressLimit,
+        failures: Failures,
         send_text: Callable[[str, str], None],
     ) -> None:
         self._db_session = db_session
@@ -147,7 +148,7 @@ class PhoneCodes:
             hmac.compare_digest(stored, self._hash(key, phone, purpose, nonce, given))
             for key in self._keys
         ):
-            self._failures.count()
+            self._failures.count("phone code", subject or None)
             return None
         # The row decides who of two with the right code was first.
         used = write(self._db_session, lambda c: self._delete(c, phone, purpose, stored))

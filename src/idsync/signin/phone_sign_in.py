@@ -13,6 +13,7 @@ from idsync.accounts.rules import checked_phone
 from idsync.audit.events import Actor
 from idsync.database import DatabaseSession
 from idsync.errors import InvalidValue
+from idsync.signin import first_step
 from idsync.signin.browser import BrowserSessions
 from idsync.signin.limits import visitor_address
 from idsync.signin.phone import CHANGE, SIGN_IN, PhoneCodes
@@ -64,8 +65,10 @@ class PhoneSignIn:
     def sign_in(self, code: str, *, remember: bool = False) -> bool:
         """Sign in whose number it is, if the code is right.
 
-        False also after the first of two steps, and for a disabled account.
+        False also after the first of two steps, and for a disabled account. A first step that
+        somebody made here before is forgotten.
         """
+        first_step.forget()
         phone = self._codes.check(SIGN_IN, code)
         found = None if phone is None else self._account(phone)
         if found is None:

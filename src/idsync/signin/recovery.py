@@ -101,9 +101,7 @@ class RecoveryCodes:
         table = self.table
         row = self._execute(
             select(table.c.id, table.c.verifier).where(
-                table.c.account_key == account_key,
-                table.c.slot == code[0],
-                table.c.used_at.is_(None),
+                table.c.account_key == account_key, table.c.slot == code[0]
             )
         ).first()
         if row is None:
@@ -112,6 +110,7 @@ class RecoveryCodes:
             self._hasher.verify(row.verifier, code)
         except VerifyMismatchError:
             return False
+        # The row decides: a code works once, presented again or twice at once.
         used = self._execute(
             update(table)
             .where(table.c.id == row.id, table.c.used_at.is_(None))

@@ -1,57 +1,20 @@
-"""How a text reaches a phone: the console, an HTTP gateway, or a function of the host.
-
-Messages are sent beside the request, so that the answer tells nothing: neither by its time nor by
-an error. What failed is in the log; the person asks for another code after a minute.
-"""
+"""How a text reaches a phone: the console, an HTTP gateway, or a function of the host."""
 
 from __future__ import annotations
 
 import json
-import logging
 import sys
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
-from flask import Flask, current_app
+from idsync.signin.outbox import Outbox
 
 SendText = Callable[[str, str], object]
 """Called with a number (E.164) and a text; raises where the message was not accepted."""
 
 TIMEOUT = 10
 """Seconds a gateway may take."""
-
-THREADS = 4
-
-_logger = logging.getLogger(__name__)
-
-
-class Outbox:
-    """Hands messages to a sender, each in a thread."""
-
-    def __init__(self, send_text: SendText) -> None:
-        self._send_text = send_text
-        self._threads: ThreadPoolExecutor | None = None
-
-    def put(self, phone: str, text: str) -> None:
-        """Send a message beside the request."""
-        if self._threads is None:  # made here, after a server has forked its workers
-            self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="idsync-texts")
-        app: Flask = current_app._get_current_object()  # type: ignore[attr-defined]
-        self._threads.submit(self._send, app, phone, text)
-
-    def _send(self, app: Flask, phone: str, text: str) -> None:
-        try:
-            with app.app_context():
-                self._send_text(phone, text)
-        except Exception as error:
-            # Neither the text, which holds the code, nor an answer that may repeat it.
-            _logger.error(
-                "No message could be sent to a number ending in %s: %s",
-                phone[-2:],
-                type(error).__name__,
-            )
 
 
 class _NoRedirect(HTTPRedirectHandler):
@@ -80,3 +43,12 @@ def to_gateway(address: str, token: str) -> SendText:
             pass
 
     return send
+
+
+def beside_requests(outbox: Outbox, send_text: SendText) -> Callable[[str, str], None]:
+    """A sender that returns at once."""
+
+    def put(phone: str, text: str) -> None:
+        outbox.put(f"a number ending in {phone[-2:]}", lambda: send_text(phone, text))
+
+    return put

@@ -1,0 +1,158 @@
+"""`flask idsync audit …`."""
+
+from __future__ import annotations
+
+import csv
+import datetime as dt
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any, TextIO
+
+import click
+from flask.cli import AppGroup
+
+from idsync.accounts.transfer.files import CSV, FORMATS, JSON_LINES, safe_cell
+from idsync.accounts.transfer.whole_file import whole_file
+from idsync.audit.events import Event
+from idsync.cli.output import clear_errors, parts, print_json, print_table, progress
+
+audit = AppGroup("audit", help="What happened: who did what to whom, when and from where.")
+
+STEP = 1000
+"""Events after which a progress bar moves."""
+
+DEFAULT_LIMIT = 100
+
+COLUMNS = ("id", "at", "kind", "actor_kind", "actor", "address", "subject", "client_id", "details")
+
+
+def time(text: str) -> dt.datetime:
+    """A date, or a date and time, in ISO 8601; in UTC where it names no zone."""
+    try:
+        read = dt.datetime.fromisoformat(text)
+    except ValueError:
+        raise click.BadParameter(
+            f"{text!r} is no time such as 2026-01-31 or 2026-01-31T08:00+01:00"
+        ) from None
+    return read if read.tzinfo else read.replace(tzinfo=dt.UTC)
+
+
+def filters(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options by which events are found; all that are given must hold."""
+    for option in (
+        click.option("--until", type=time, metavar="TIME", help="Only events before this time."),
+        click.option(
+            "--since", type=time, metavar="TIME", help="Only events from this time on; UTC."
+        ),
+        click.option("--kind", help="Only events of this kind, such as 'account changed'."),
+        click.option("--actor", help="Only what this person (id) or service (client_id) did."),
+        click.option("--client-id", help="Only events of this application."),
+        click.option("--subject", metavar="ID", help="Only what happened to this account."),
+    ):
+        command = option(command)
+    return command
+
+
+@audit.command("list")
+@filters
+@click.option(
+    "--limit", type=click.IntRange(1, 10_000), default=DEFAULT_LIMIT, show_default=True,
+    help="How many.",
+)  # fmt: skip
+@click.option("--before", type=int, metavar="EVENT", help="Only events older than this one.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
+@clear_errors
+def list_events(as_json: bool, **wanted: Any) -> None:
+    """List events, newest first."""
+    found = parts().audit.events(**wanted)
+    if as_json:
+        for event in found:
+            print_json(_shown(event))
+        return
+    print_table(
+        ("EVENT", "AT", "KIND", "BY", "FROM", "ACCOUNT", "APPLICATION", "DETAILS"),
+        (
+            (
+                event.id,
+                event.at.isoformat(),
+                event.kind,
+                " ".join(filter(None, (event.actor.kind, event.actor.name))),
+                event.actor.address,
+                event.subject,
+                event.client_id,
+                json.dumps(event.details, ensure_ascii=False) if event.details else None,
+            )
+            for event in found
+        ),
+    )
+
+
+@audit.command("export")
+@click.argument("path", metavar="[FILE]", required=False, type=click.Path(path_type=Path))
+@filters
+@click.option(
+    "--format", "given_format", type=click.Choice(FORMATS),
+    help="Else by the name of FILE, or JSON Lines.",
+)  # fmt: skip
+@clear_errors
+def export_events(path: Path | None, given_format: str | None, **wanted: Any) -> None:
+    """Write events, newest first, to FILE or to standard output, as JSON Lines or CSV.
+
+    A FILE can be read by its owner only, and is there whole or not at all.
+    """
+    by_name = CSV if path is not None and path.suffix.lower() == ".csv" else JSON_LINES
+    events = parts().audit.all_events(**wanted)
+    try:
+        with (
+            _opened(path) as file,
+            progress("Exporting", parts().audit.count(**wanted)) as bar,
+        ):
+            write = _writer(file, given_format or by_name)
+            while chunk := list(islice(events, STEP)):
+                for event in chunk:
+                    write(_shown(event))
+                bar.update(len(chunk))
+    except OSError as error:
+        raise click.ClickException(f"The events cannot be written: {error}") from None
+
+
+@contextmanager
+def _opened(path: Path | None) -> Iterator[TextIO]:
+    if path is None:
+        yield sys.stdout
+        return
+    with whole_file(path) as file:
+        yield file
+
+
+def _writer(file: TextIO, wanted: str) -> Callable[[dict[str, Any]], Any]:
+    if wanted == JSON_LINES:
+        return lambda event: file.write(json.dumps(event, ensure_ascii=False) + "\n")
+    rows = csv.writer(file)
+    rows.writerow(COLUMNS)
+
+    def write(event: dict[str, Any]) -> None:
+        details = json.dumps(event["details"], ensure_ascii=False)
+        cells = {**event, "details": details}.values()
+        rows.writerow(["" if one is None else safe_cell(str(one)) for one in cells])
+
+    return write
+
+
+def _shown(event: Event) -> dict[str, Any]:
+    values = (
+        event.id,
+        event.at.isoformat(),
+        event.kind,
+        event.actor.kind,
+        event.actor.name,
+        event.actor.address,
+        event.subject,
+        event.client_id,
+        event.details,
+    )
+    return dict(zip(COLUMNS, values, strict=True))
