@@ -19,17 +19,25 @@ from flask import Flask
 from flask_bootstrap import Bootstrap5
 from flask_login import LoginManager
 from flask_migrate import Migrate
-from werkzeug.middleware.proxy_fix import ProxyFix
 
 from host_app import (
+    activity,
+    administration,
     connected,
     database,
     errors,
+    forgotten,
     headers,
+    health,
     language,
+    logs,
+    metrics,
+    notices,
     passkeys,
     password,
     phone,
+    profile,
+    request_log,
     security,
     signing_in,
     start,
@@ -49,8 +57,11 @@ def create_app(config: Mapping[str, Any] | None = None) -> Flask:
     given = dict(config or {})
     # The one setting that Flask wants before the others are read.
     folder = given.get("HOST_FOLDER") or os.environ.get("FLASK_HOST_FOLDER")
-    app = Flask(__name__, instance_path=str(Path(folder).resolve()) if folder else None)
+    app = request_log.LoggedFlask(
+        __name__, instance_path=str(Path(folder).resolve()) if folder else None
+    )
     configure(app, given)
+    logs.set_up(app.config["HOST_LOG"])
 
     db.init_app(app)
     database.prepare_connections(app)
@@ -69,16 +80,24 @@ def create_app(config: Mapping[str, Any] | None = None) -> Flask:
 
     Bootstrap5(app)
     language.init_app(app)
+    notices.init_app(app)
+    forgotten.init_app(app)
     app.register_blueprint(start.blueprint)
     app.register_blueprint(signing_in.blueprint)
     app.register_blueprint(phone.blueprint)
     app.register_blueprint(passkeys.blueprint)
     app.register_blueprint(password.blueprint)
+    app.register_blueprint(forgotten.blueprint)
+    app.register_blueprint(profile.blueprint)
     app.register_blueprint(security.blueprint)
     app.register_blueprint(connected.blueprint)
+    app.register_blueprint(activity.blueprint)
+    app.register_blueprint(administration.blueprint)
     errors.init_app(app)
     headers.init_app(app)
-    if app.config["HOST_PROXIES"]:
-        count = app.config["HOST_PROXIES"]
-        app.wsgi_app = ProxyFix(app.wsgi_app, x_for=count, x_proto=count, x_host=0)  # type: ignore[method-assign]
+
+    log = request_log.init_app(app, trusted=app.config["HOST_PROXIES"] > 0)
+    metrics.init_app(app, log)
+    health.init_app(app)
+    request_log.behind_a_proxy(app)
     return app

@@ -1,12 +1,22 @@
 """The settings of the reference service: defaults, then the environment, then the caller.
 
 In the environment a setting has the prefix `FLASK_`: `FLASK_IDSYNC_ISSUER`, and so on. Besides
-Flask's and its extensions' own and those of idsync there are two:
+Flask's and its extensions' own and those of idsync there are:
 
 HOST_FOLDER   where the embedded database and its keys live; Flask's instance folder by default.
 HOST_PROXIES  how many reverse proxies stand before the service (0). Each must replace or extend
               X-Forwarded-For and X-Forwarded-Proto, and pass the Host header on as it came. More
               than there are lets visitors choose their own address.
+HOST_CONSOLE_SECOND_FACTOR
+              whether the console asks administrators for a second factor (true).
+HOST_LOG      how log lines are written: text, json for a program that collects them, or quiet for
+              text of what went wrong alone (text).
+HOST_METRICS  whether figures for Prometheus are shown at /metrics (false); needs the extra
+              `metrics`.
+HOST_METRICS_NETWORKS
+              from where they may be read: a list of networks (this machine only).
+HOST_METRICS_TOKEN
+              a bearer token with which they may be read from anywhere (none).
 """
 
 from __future__ import annotations
@@ -19,14 +29,23 @@ from flask import Flask
 
 from host_app.database import embedded_address, engine_options, with_driver
 from host_app.keys import load_keys
+from host_app.language import LANGUAGES
+from host_app.logs import JSON, QUIET, TEXT
 from idsync import ConfigurationError
 
 LARGEST_FORM = 128 * 1024
 """Bytes of a request to one of our pages; idsync sets its own limits at its own addresses."""
 
 DEFAULTS: dict[str, Any] = {
+    "HOST_FOLDER": None,
     "HOST_PROXIES": 0,
+    "HOST_CONSOLE_SECOND_FACTOR": True,
+    "HOST_LOG": TEXT,
+    "HOST_METRICS": False,
+    "HOST_METRICS_NETWORKS": ["127.0.0.0/8", "::1/128"],
+    "HOST_METRICS_TOKEN": "",
     "IDSYNC_HOME_ENDPOINT": "start.page",
+    "IDSYNC_UI_LOCALES": " ".join(LANGUAGES),
     "IDSYNC_SECOND_FACTOR_ENDPOINT": "signing_in.second_factor",
     "MAX_CONTENT_LENGTH": LARGEST_FORM,
     # Two services on one host share their cookies, whatever the port: the name is our own.
@@ -69,6 +88,16 @@ def _check(app: Flask) -> None:
     proxies = app.config["HOST_PROXIES"]
     if type(proxies) is not int or proxies < 0:
         raise ConfigurationError("HOST_PROXIES must be a number of reverse proxies, 0 or more.")
+    # What is meant as "false" and read as text would be true, and the other way round.
+    if type(app.config["HOST_CONSOLE_SECOND_FACTOR"]) is not bool:
+        raise ConfigurationError("HOST_CONSOLE_SECOND_FACTOR must be true or false.")
+    if app.config["HOST_LOG"] not in (JSON, TEXT, QUIET):
+        raise ConfigurationError(f"HOST_LOG must be {JSON}, {TEXT} or {QUIET}.")
+    # A name that nobody reads is a protection that somebody believes in.
+    for name in app.config:
+        if name.startswith("HOST_") and name not in DEFAULTS:
+            known = ", ".join(one for one in DEFAULTS if one.startswith("HOST_"))
+            raise ConfigurationError(f"{name} is not a setting of this host. Known: {known}.")
 
 
 def _protect_cookies(app: Flask) -> None:

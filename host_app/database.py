@@ -41,10 +41,16 @@ def with_driver(address: str) -> str:
 
 def engine_options(address: str) -> dict[str, Any]:
     """What the engine for this address needs to know."""
+    # An error's text goes into the log; without what the statement was about.
+    options: dict[str, Any] = {"hide_parameters": True}
     if make_url(address).get_backend_name() == "sqlite":
-        return {"connect_args": {"timeout": LONGEST_WAIT}}
+        return {**options, "connect_args": {"timeout": LONGEST_WAIT}}
     # Idsync's own views start over on a dead connection; ours ask beforehand.
-    return {"connect_args": {"connect_timeout": CONNECT_TIMEOUT}, "pool_pre_ping": True}
+    return {
+        **options,
+        "connect_args": {"connect_timeout": CONNECT_TIMEOUT},
+        "pool_pre_ping": True,
+    }
 
 
 def prepare_connections(app: Flask) -> None:

@@ -43,6 +43,7 @@ class User(UserMixin, db.Model):  # type: ignore[misc, name-defined]
     name: Mapped[str] = mapped_column(String(200))
     email: Mapped[str | None] = mapped_column(String(254))
     created_at: Mapped[dt.datetime] = mapped_column(default=now)
+    language: Mapped[str | None] = mapped_column(String(8))  # of the last sign-in, for mail
 
 
 identity = IdSync(db, account=User)

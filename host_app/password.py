@@ -10,13 +10,11 @@ from werkzeug.wrappers import Response
 from wtforms import PasswordField, SubmitField
 from wtforms.validators import EqualTo, InputRequired, Length
 
-from host_app.models import db, identity
+from host_app.models import User, db, identity
 from host_app.signing_in import LONGEST_PASSWORD
+from idsync import SHORTEST_PASSWORD, InvalidValue
 
 blueprint = Blueprint("password", __name__, url_prefix="/security")
-
-SHORTEST_PASSWORD = 8
-"""Characters (NIST SP 800-63B-4 §3.1.1.2)."""
 
 
 class NewPasswordForm(FlaskForm):  # type: ignore[misc]
@@ -26,11 +24,7 @@ class NewPasswordForm(FlaskForm):  # type: ignore[misc]
         lazy_gettext("New password"),
         [
             InputRequired(lazy_gettext("Please enter a new password.")),
-            Length(
-                SHORTEST_PASSWORD,
-                LONGEST_PASSWORD,
-                lazy_gettext("A password needs at least 8 characters; a few words are best."),
-            ),
+            Length(max=LONGEST_PASSWORD),
         ],
         render_kw={"autocomplete": "new-password"},
     )
@@ -40,6 +34,15 @@ class NewPasswordForm(FlaskForm):  # type: ignore[misc]
         render_kw={"autocomplete": "new-password"},
     )
     submit = SubmitField(lazy_gettext("Change the password"))
+
+    def refuse(self) -> None:
+        """Say what a password needs."""
+        self.new.errors = [
+            gettext(
+                "A password needs at least %(number)d characters; a few words are best.",
+                number=SHORTEST_PASSWORD,
+            )
+        ]
 
 
 @blueprint.route("/password", methods=["GET", "POST"])
@@ -53,15 +56,16 @@ def change() -> Response | tuple[str, int]:
     if form.is_submitted():
         if form.validate():
             signed_in, user = identity.signed_in(), current_user._get_current_object()
-            identity.set_password(user, form.new.data)
-            db.session.commit()
-            if signed_in is not None:
-                identity.sign_in(user, amr=signed_in.amr, auth_time=signed_in.auth_time)
-            flash(gettext("Your password is changed. All other browsers are signed out."))
-            return redirect(url_for("security.page"), 303)
+            if _was_set(form, user):
+                db.session.commit()
+                if signed_in is not None:
+                    identity.sign_in(user, amr=signed_in.amr, auth_time=signed_in.auth_time)
+                flash(gettext("Your password is changed. All other browsers are signed out."))
+                return redirect(url_for("security.page"), 303)
         status = 422
     name = current_user.email or current_user.name
-    return render_template("password.html", form=form, name=name), status
+    cancel = url_for("security.page")
+    return render_template("password.html", form=form, name=name, cancel=cancel), status
 
 
 @blueprint.post("/sign-out-everywhere")
@@ -71,3 +75,12 @@ def sign_out_everywhere() -> Response:
     identity.sign_out_everywhere(current_user)
     flash(gettext("You are signed out everywhere."))
     return redirect(url_for("signing_in.sign_in"), 303)
+
+
+def _was_set(form: NewPasswordForm, user: User) -> bool:
+    try:
+        identity.set_password(user, form.new.data)
+    except InvalidValue:
+        form.refuse()
+        return False
+    return True

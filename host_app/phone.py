@@ -65,7 +65,7 @@ def ask_code() -> Response | str | tuple[str, int]:
         if form.validate():
             if identity.phone.sign_in(form.code.data):
                 return redirect(destination or url_for("start.page"), 303)
-            if identity.phone.requested() is None and identity.factors.awaited():
+            if identity.factors.awaited():
                 return redirect(url_for("signing_in.second_factor", next=destination), 303)
             form.refuse(_wrong_code())
         status = 422

@@ -10,6 +10,7 @@ from werkzeug.wrappers import Response
 from wtforms import PasswordField, StringField, SubmitField
 from wtforms.validators import InputRequired, Length
 
+from host_app.fields import EmailField
 from host_app.headers import with_own_scripts
 from host_app.models import identity
 from host_app.next_address import local_path
@@ -18,6 +19,9 @@ blueprint = Blueprint("signing_in", __name__)
 
 LONGEST_PASSWORD = 1024
 """Characters; a hash of more costs the service time and gives nobody more security."""
+
+LONGEST_EMAIL = 254
+"""Characters (RFC 5321 §4.5.3.1)."""
 
 CODE_FIELD = {
     "autocomplete": "one-time-code",
@@ -29,16 +33,13 @@ CODE_FIELD = {
 class SignInForm(FlaskForm):  # type: ignore[misc]
     """E-mail address and password."""
 
-    # Not type="email": Chromium refuses addresses whose name is not ASCII.
-    email = StringField(
+    email = EmailField(
         lazy_gettext("E-mail address"),
-        [InputRequired(lazy_gettext("Please enter your e-mail address.")), Length(max=254)],
-        render_kw={
-            "autocomplete": "username",
-            "autocapitalize": "none",
-            "inputmode": "email",
-            "spellcheck": "false",
-        },
+        [
+            InputRequired(lazy_gettext("Please enter your e-mail address.")),
+            Length(max=LONGEST_EMAIL),
+        ],
+        autocomplete="username",
     )
     password = PasswordField(
         lazy_gettext("Password"),
@@ -74,7 +75,7 @@ def sign_in() -> Response | tuple[str, int]:
     destination = next_address()
     if current_user.is_authenticated and destination is None:
         return redirect(url_for("start.page"))
-    form = SignInForm()
+    form = SignInForm(email=identity.request_hints().login_hint[:LONGEST_EMAIL])
     status = 200
     if form.is_submitted():
         if form.validate():
@@ -93,6 +94,7 @@ def sign_in() -> Response | tuple[str, int]:
         form=form,
         next=destination,
         phone=identity.phone.offered,
+        mail=identity.email.offered,
         passkey=identity.passkeys.sign_in_options(),
     )
     return page, status

@@ -5,6 +5,8 @@ from __future__ import annotations
 from flask import Blueprint, render_template
 from flask_login import current_user
 
+from host_app.models import identity
+
 blueprint = Blueprint("start", __name__)
 
 
@@ -12,4 +14,6 @@ blueprint = Blueprint("start", __name__)
 def page() -> str:
     """Say who is signed in, or offer to sign in."""
     user = current_user if current_user.is_authenticated else None
-    return render_template("start.html", user=user)
+    signed_in = identity.signed_in() if user is not None else None
+    administrator = signed_in is not None and signed_in.account.administrator
+    return render_template("start.html", user=user, administrator=administrator)

@@ -62,7 +62,8 @@ def _run(folder: Path, service: str, application: str, stop: StopRequest) -> Non
 
 def _greet(service: str, application: str) -> None:
     width = max(len(person.email) for person in PEOPLE)
-    print(f"\n  Demo application   {application}   <- begin here\n  Identity service   {service}\n")
+    print(f"\n  Demo application   {application}   <- begin here\n  Identity service   {service}")
+    print(f"  Its console        {service}/administration   (as {PEOPLE[0].email})\n")
     print("  Sign in with one of these:\n")
     for person in PEOPLE:
         print(f"    {person.email:<{width}}   {person.password:<10}   {person.about}")

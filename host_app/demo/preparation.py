@@ -85,7 +85,13 @@ def prepare(folder: Path, issuer: str, application: str) -> DemoSettings:
     with app.app_context():
         db.engine.dispose()
     return DemoSettings(
-        service={"FLASK_HOST_FOLDER": str(folder), "FLASK_IDSYNC_ISSUER": issuer},
+        service={
+            "FLASK_HOST_FOLDER": str(folder),
+            "FLASK_IDSYNC_ISSUER": issuer,
+            # Nobody has a second factor yet; a real service never does without.
+            "FLASK_HOST_CONSOLE_SECOND_FACTOR": "false",
+            "FLASK_HOST_LOG": "quiet",
+        },
         application={
             "DEMO_SECRET_KEY": secrets.token_urlsafe(32),
             "DEMO_ISSUER": issuer,
