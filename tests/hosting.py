@@ -21,6 +21,7 @@ from werkzeug.test import TestResponse
 
 from host_app import create_app
 from host_app.models import db
+from idsync.extension import EXTENSION
 
 ISSUER = "http://localhost"  # the address that Flask's test client calls
 REDIRECT_URI = "https://app.example.org/callback"
@@ -94,10 +95,17 @@ def host(config: Mapping[str, Any]) -> Iterator[Flask]:
 
 
 def close_host(app: Flask) -> None:
-    """Close the connections of a host."""
+    """Close the connections of a host, when its messages are sent."""
+    send_messages(app)
     with app.app_context():
         db.session.remove()
         db.engine.dispose()
+
+
+def send_messages(app: Flask) -> None:
+    """Wait until all texts and mails of a host are sent, or have failed."""
+    for outbox in app.extensions[EXTENSION].sign_in.outboxes:
+        outbox.close()
 
 
 def run(app: Flask, *args: str, input: str | None = None) -> Any:

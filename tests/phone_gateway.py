@@ -43,6 +43,12 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("Location", self.server.location)
         self.end_headers()
 
+    def do_GET(self) -> None:
+        """What urllib makes of a POST that it is redirected by."""
+        self.server.tokens.append(self.headers["Authorization"])
+        self.send_response(self.server.status)
+        self.end_headers()
+
     def log_message(self, *args: object) -> None:
         pass
 

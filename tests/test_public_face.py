@@ -9,7 +9,8 @@ import idsync
 def test_every_public_name_can_be_imported() -> None:
     """And nothing else pretends to exist."""
     for name in idsync.__all__:
-        assert getattr(idsync, name).__name__ == name
+        found = getattr(idsync, name)
+        assert isinstance(found, int) or found.__name__ == name
     assert dir(idsync) == sorted(idsync.__all__)
     assert not hasattr(idsync, "nonsense")
 

@@ -62,6 +62,7 @@ def account(parts: Any, random: Random, number: int, now: dt.datetime) -> dict[s
         "password": sealer.seal(verifier.encode(), purpose=PURPOSE, subject=subject),
         "legacy_password": False,
         "email_key": f"person{number}@example.org",
+        "name_key": f"ада лавлейс {number}",
         "email_verified": False,
         "tags": sorted(random.sample(TAGS, 4)),
         "disabled_by": None,

@@ -110,7 +110,7 @@ def test_a_new_password_signs_the_person_in_and_the_old_one_no_longer(
     app: Flask, service: Service
 ) -> None:
     """Contract, section 3: everything the account held ends."""
-    person = hosting.add_person(app, password="old one")
+    person = hosting.add_person(app, password="the old one")
     browser = app.test_client()
     assert hosting.sign_in(browser, person).status_code == 303
     assert person.name in browser.get("/").text
@@ -136,7 +136,9 @@ def test_a_disabled_account_is_enabled_only_by_whom_may(app: Flask, service: Ser
 @pytest.mark.parametrize("field", ["email", "password", "disabled"])
 def test_an_administrator_is_out_of_reach(app: Flask, service: Service, field: str) -> None:
     """A service that could change these could sign in to the console; names and tags it may."""
-    admin = hosting.add_person(app, "Admin", "admin@example.org", "secret", "--administrator")
+    admin = hosting.add_person(
+        app, "Admin", "admin@example.org", "correct horse", "--administrator"
+    )
     before = service.changed(admin.id)
     for value in {
         "email": ["new@example.org", "admin@example.org", None],

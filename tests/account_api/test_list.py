@@ -61,8 +61,8 @@ def test_a_list_of_nobody_is_a_list(service: Service) -> None:
 
 def test_only_hashes_a_service_may_check_are_shown(app: Flask, service: Service) -> None:
     """Never an administrator's, nor one of another kind, nor the site's own; null instead."""
-    hosting.add_person(app, "Admin", "admin@example.org", "secret", "--administrator")
-    hosting.add_person(app, "Person", "person@example.org", "secret")
+    hosting.add_person(app, "Admin", "admin@example.org", "correct horse", "--administrator")
+    hosting.add_person(app, "Person", "person@example.org", "correct horse")
     service.created("Nobody's password")
     service.created("Theirs", email="theirs@example.org", password=a_hash())
     service.created("Promoted", id="promoted", email="p@example.org", password=a_hash())
@@ -73,7 +73,7 @@ def test_only_hashes_a_service_may_check_are_shown(app: Flask, service: Service)
         "Nobody's password",
         "Promoted",
     ]
-    assert ExchangeHash.parse(shown["Person"]).verify("secret")
+    assert ExchangeHash.parse(shown["Person"]).verify("correct horse")
 
 
 def test_without_password_exchange_no_hash_leaves(database_url: str) -> None:

@@ -4,8 +4,10 @@ import datetime as dt
 from typing import Any
 
 from flask import Flask
+from sqlalchemy import event
 
 from account_api.calling import Service, register, run
+from host_app.models import db
 
 
 def shown(service: Service) -> tuple[Any, Any]:
@@ -65,3 +67,22 @@ def test_it_is_readable_too(service: Service) -> None:
     said = run(service.app, "application", "list")
     assert "LAST PULL" in said
     assert "BEHIND" in said
+
+
+def test_a_list_of_many_applications_reads_the_pulls_once(app: Flask, service: Service) -> None:
+    """Three more applications take no more statements."""
+    told: list[str] = []
+    with app.app_context():
+        engine = db.engine
+    event.listen(engine, "before_cursor_execute", lambda *given: told.append(given[2]))
+
+    def statements() -> int:
+        told.clear()
+        run(app, "application", "list", "--json")
+        return len(told)
+
+    service.list()
+    few = statements()
+    for number in range(3):
+        register(app, f"Service {number}")
+    assert statements() == few

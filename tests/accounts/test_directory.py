@@ -68,7 +68,7 @@ def test_taken_values_are_refused_whole(directory: Directory, parts: Parts) -> N
 
 def test_an_existing_person_is_attached(directory: Directory) -> None:
     """The tags are added; password, name and id stay; an event says so."""
-    subject = add(directory, tags=["wiki"], password="secret")
+    subject = add(directory, tags=["wiki"], password="correct horse")
     before = directory.record(subject)
     kept = (before.password, before.epoch)
     record, existed = directory.create_or_attach(
@@ -332,9 +332,11 @@ def test_nothing_of_a_deleted_user_passes_to_the_next_with_the_same_key(
     if db.engine.dialect.name == "sqlite":
         db.session.execute(text("PRAGMA foreign_keys = OFF"))
         assert db.session.execute(text("PRAGMA foreign_keys")).scalar() == 0
-    user = directory.record(add(directory, password="secret", tags=["wiki"])).user
+    user = directory.record(add(directory, password="correct horse", tags=["wiki"])).user
     key = user.id
-    registration = parts.applications.register(name="A", redirect_uris=("https://a.example/",))
+    registration = parts.applications.register(
+        actor=COMMAND, name="A", redirect_uris=("https://a.example/",)
+    )
     client_id = registration.application.client_id
     consent = text(
         "INSERT INTO idsync_consent (account_key, client_id, scope, agreed_at)"

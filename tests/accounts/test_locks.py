@@ -32,7 +32,7 @@ def sign_in(user: User) -> None:
 
 
 def set_password(user: User) -> None:
-    identity.set_password(user, "changed")
+    identity.set_password(user, "changed since")
     db.session.flush()
 
 

@@ -1,10 +1,15 @@
 """What an account's values may be."""
 
+import ast
+from pathlib import Path
+
 import pytest
 
+import idsync
 from idsync.accounts.rules import (
     checked_email,
     checked_name,
+    checked_password,
     checked_phone,
     checked_subject,
     checked_tags,
@@ -57,6 +62,24 @@ def test_names_have_no_hidden_characters(text: str) -> None:
         checked_name(text)
 
 
+@pytest.mark.parametrize(
+    "password", ["correct horse", " 8 chars", "пароль 密码 🔑", "x" * 1024, "\t" * 8]
+)
+def test_a_password_is_kept_as_it_is(password: str) -> None:
+    """Whatever it consists of (NIST SP 800-63B-4 §3.1.1.2)."""
+    assert checked_password(password) == password
+
+
+@pytest.mark.parametrize(
+    "password",
+    ["", "7 chars", "x" * 1025, "correct\nhorse", "correct horse\r", "correct \ud83d horse"],
+)
+def test_a_password_is_long_enough_and_can_be_entered(password: str) -> None:
+    """8 to 1024 characters, none of which a browser leaves out."""
+    with pytest.raises(InvalidValue, match="password"):
+        checked_password(password)
+
+
 def test_tags_are_composed_sorted_and_unique() -> None:
     """Any script; compared in composed form (NFC)."""
     assert checked_tags("tags", ["ученик", "e\u0301", "\u00e9", "b"]) == ["b", "\u00e9", "ученик"]
@@ -87,3 +110,15 @@ def test_roles_follow_from_tags() -> None:
     tags = ["ученик", "наставник", "администратор", "wiki"]
     assert roles_of(tags, DEFAULT_ROLES) == ["admin", "student", "teacher"]
     assert roles_of([], DEFAULT_ROLES) == []
+
+
+def test_what_is_said_of_a_refused_value_can_be_translated() -> None:
+    """The values are put into the text afterwards: with them in it, no catalogue has the text."""
+    baked_in = [
+        f"{path.name}:{call.lineno}"
+        for path in Path(idsync.__file__).parent.rglob("*.py")
+        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "InvalidValue"
+        if isinstance(call.args[1], ast.JoinedStr)
+    ]
+    assert baked_in == []

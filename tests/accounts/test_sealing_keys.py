@@ -191,7 +191,7 @@ def test_a_password_changed_during_a_reseal_is_kept(
 
         def change_meanwhile(self: Any, *arguments: Any) -> None:
             monkeypatch.undo()
-            changed = thread.submit(set_password, other, people[3], "changed")
+            changed = thread.submit(set_password, other, people[3], "changed since")
             # SQLite: it is changed now. PostgreSQL: it waits until the batch is written.
             wait([changed], timeout=0.5)
             original(*arguments)
@@ -200,7 +200,7 @@ def test_a_password_changed_during_a_reseal_is_kept(
         monkeypatch.setattr(sealing.__class__, "_apply", change_meanwhile)
         reseal(app)
     with host(settings, NEW) as app:
-        assert can_sign_in(app, people[3], "changed")
+        assert can_sign_in(app, people[3], "changed since")
         assert not can_sign_in(app, people[3])
         assert can_sign_in(app, people[4])
 
@@ -216,12 +216,12 @@ def test_what_a_worker_with_the_old_setting_writes_is_resealed_too(
         def change_after(self: Any, *arguments: Any) -> None:
             monkeypatch.undo()
             original(*arguments)
-            set_password(not_restarted, people[3], "changed")
+            set_password(not_restarted, people[3], "changed since")
 
         monkeypatch.setattr(sealing.__class__, "_apply", change_after)
         reseal(app)
     with host(settings, NEW) as app:
-        assert can_sign_in(app, people[3], "changed")
+        assert can_sign_in(app, people[3], "changed since")
         assert "sound" in hosting.run(app, "idsync", "directory", "verify")
 
 
@@ -245,8 +245,8 @@ def test_a_secret_that_does_not_open_is_named_and_can_be_replaced(
         assert people[7].id in failed.output
         assert "Traceback" not in failed.output
         edit = ("idsync", "account", "edit", people[7].id, "--password-stdin")
-        hosting.run(app, *edit, input="another\n")
+        hosting.run(app, *edit, input="another one\n")
         assert id_of(OLD) in reseal(app)
     with host(settings, NEW) as app:
-        assert can_sign_in(app, people[7], "another")
+        assert can_sign_in(app, people[7], "another one")
         assert all(can_sign_in(app, person) for person in people if person is not people[7])

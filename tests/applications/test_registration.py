@@ -71,6 +71,16 @@ def test_a_sound_address_is_registered(uri: str) -> None:
         "myapp:/callback",
         "file:///etc/passwd",
         "https://app.example/" + "a" * 2000,
+        "https://*.app.example/callback",
+        "https://app.example/*",
+        "https://user:secret@app.example/",
+        "JavaScript:alert(1)",
+        "javascript://app.example/%0aalert(1)",
+        "data.x",
+        "blob:https://app.example/1",
+        "about:blank",
+        "HTTP://app.example/",
+        "http://2130706433/",
     ],
 )
 @pytest.mark.parametrize("field", ["redirect_uris", "post_logout_redirect_uris"])
@@ -87,6 +97,15 @@ def test_an_unsafe_address_is_refused(uri: str, field: str) -> None:
         ({"name": "x" * 201}, "name"),
         ({"name": "a\nb"}, "name"),
         ({"redirect_uris": ()}, "redirect_uri"),
+        ({"redirect_uris": ("https://a.example/",) * 2}, "redirect_uri"),
+        (
+            {"redirect_uris": tuple(f"https://a.example/{number}" for number in range(51))},
+            "redirect_uri",
+        ),
+        (
+            {"post_logout_redirect_uris": ("https://a.example/",) * 2},
+            "post_logout_redirect_uri",
+        ),
         ({"scopes": ("openid", "accounts")}, "scope"),
         ({"scopes": ("openid", "phone")}, "scope"),
         ({"id_token_algorithm": "none"}, "id_token_alg"),
@@ -145,3 +164,36 @@ def test_a_service_tag_decides_who_is_admitted() -> None:
 def test_what_is_no_client_id_never_reaches_the_database(text: str) -> None:
     """Only unreserved characters, 1 to 64."""
     assert not is_client_id(text)
+
+
+@pytest.mark.parametrize(
+    "uri", ["https://app.example/logged-out?a=1", "http://127.0.0.1:5000/", "http://[::1]/x"]
+)
+def test_a_back_channel_address_is_https_or_http_on_loopback(uri: str) -> None:
+    """Public applications may have a server side too."""
+    check_registration(replace(SOUND, backchannel_logout_uri=uri))
+    check_registration(replace(SOUND, secret_digest=None, backchannel_logout_uri=uri))
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "",
+        "http://app.example/logged-out",
+        "org.example.app:/logged-out",
+        "https://app.example/logged-out#fragment",
+        "https://user@app.example/",
+        "https://app.example/\r\nHost: evil.example",
+        "ftp://app.example/",
+        "//app.example/",
+    ],
+)
+def test_an_unsafe_back_channel_address_is_refused(uri: str) -> None:
+    """Nothing goes out unprotected, nor to anything but a server (Back-Channel Logout 1.0 §2.2)."""
+    with pytest.raises(InvalidValue, match="backchannel_logout_uri"):
+        check_registration(replace(SOUND, backchannel_logout_uri=uri))
+
+
+def test_a_session_is_required_only_where_there_is_an_address() -> None:
+    with pytest.raises(InvalidValue, match="session_required"):
+        check_registration(replace(SOUND, backchannel_logout_session_required=True))

@@ -3,11 +3,14 @@
 import os
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 
+from browser.hand import speak
+from browser.place import Place, running_place
 from demo_services import Services, make_certificate, run_services
 
 OPTIONS = """
@@ -41,8 +44,28 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chr
 def browser(chromium: webdriver.Chrome) -> webdriver.Chrome:
     """A browser that has never been anywhere."""
     chromium.execute_cdp_cmd("Network.clearBrowserCookies", {})
+    speak(chromium, "en")
     chromium.get_log("browser")  # forget what earlier tests left there
     return chromium
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    """A service with phones and mail."""
+    with running_place(tmp_path) as place:
+        yield place
+
+
+@pytest.fixture(params=[(1280, "en"), (360, "ru")], ids=["wide English", "narrow Russian"])
+def look(request: pytest.FixtureRequest, browser: webdriver.Chrome) -> Iterator[str]:
+    """How wide the screen is, in CSS pixels, and what its owner reads."""
+    width, language = request.param
+    size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    speak(browser, language)
+    yield language
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    speak(browser, "en")
 
 
 @pytest.fixture(scope="session")

@@ -3,8 +3,6 @@
 import re
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 from selenium.webdriver import Chrome
@@ -13,73 +11,21 @@ from selenium.webdriver.common.virtual_authenticator import (
     Transport,
     VirtualAuthenticatorOptions,
 )
-from selenium.webdriver.support.expected_conditions import staleness_of
-from selenium.webdriver.support.wait import WebDriverWait
 
 import hosting
-from browser.test_sign_in import BETWEEN_PAGES, PATIENCE, complaints, press, wait_for
-from databases import sqlite_url
-from live import LiveHost, live_host
-from phone_gateway import Gateway, running_gateway
+from browser.hand import click, complaints, enter, press, wait_for, write
+from browser.place import Place
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("look")]
 
 PHONE = "+493012345678"
-
-
-@dataclass
-class Place:
-    """A running host, the phones it reaches, and a person."""
-
-    host: LiveHost
-    gateway: Gateway
-    person: hosting.Person
-
-    def open(self, browser: Chrome, path: str) -> None:
-        browser.get(self.host.url + path)
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    with (
-        running_gateway() as gateway,
-        live_host(sqlite_url(tmp_path), tmp_path, IDSYNC_PHONE_SENDER=gateway.address) as host,
-    ):
-        yield Place(host, gateway, hosting.add_person(host.app))
-
-
-@pytest.fixture(params=[1280, 360], ids=["wide", "phone"], autouse=True)
-def width(request: pytest.FixtureRequest, browser: Chrome) -> Iterator[None]:
-    size = {"width": request.param, "height": 800, "deviceScaleFactor": 1, "mobile": False}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-    yield
-    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-
-
-def enter(browser: Chrome, field: str, value: str, button: str) -> None:
-    """Fill in a field, send the form, and wait for another page."""
-    before = browser.find_element(By.TAG_NAME, "html")
-    browser.find_element(By.NAME, field).send_keys(value)
-    press(browser, button)
-    WebDriverWait(browser, PATIENCE, ignored_exceptions=BETWEEN_PAGES).until(staleness_of(before))
-
-
-def sign_in(browser: Chrome, place: Place) -> None:
-    place.open(browser, "/sign-in")
-    browser.find_element(By.NAME, "email").send_keys(place.person.email)
-    enter(browser, "password", place.person.password, "Sign in")
-
-
-def sign_out(browser: Chrome, place: Place) -> None:
-    place.open(browser, "/")
-    press(browser, "Sign out")
-    wait_for(browser, "One account for all your services")
+SENT = "It has six digits and was sent to %(number)s. It works once, for five minutes."
 
 
 def set_up_app(browser: Chrome, place: Place) -> hosting.App:
     place.open(browser, "/security")
     press(browser, "Set up an authenticator app")
-    wait_for(browser, "Scan this picture")
+    wait_for(browser, "Scan this picture with the app, or enter the key below it.")
     picture = browser.find_element(By.CSS_SELECTOR, ".host-picture img")
     assert picture.get_property("naturalWidth") > 100
     secret = browser.find_element(By.CSS_SELECTOR, ".host-key").text.replace(" ", "")
@@ -92,7 +38,7 @@ def set_up_app(browser: Chrome, place: Place) -> hosting.App:
 
 def test_a_second_factor_is_set_up_used_and_turned_off(browser: Chrome, place: Place) -> None:
     """By the pages alone: app, recovery code, off again."""
-    sign_in(browser, place)
+    place.sign_in(browser)
     wait_for(browser, "You are signed in")
     app = set_up_app(browser, place)
     assert len(set(app.recovery_codes)) == 10
@@ -107,54 +53,54 @@ def test_a_second_factor_is_set_up_used_and_turned_off(browser: Chrome, place: P
     press(browser, "Print them")
     assert browser.title == "printed"
     press(browser, "I have kept them")
-    wait_for(browser, "Unused recovery codes: 10")
+    wait_for(browser, "Unused recovery codes: %(number)d", number=10)
 
-    sign_out(browser, place)
-    sign_in(browser, place)
+    place.sign_out(browser)
+    place.sign_in(browser)
     wait_for(browser, "Second step")
     enter(browser, "code", "000000", "Continue")
-    wait_for(browser, "This code is wrong")
+    wait_for(browser, "This code is wrong, or was used before.")
     enter(browser, "code", app.code(), "Continue")
     wait_for(browser, "You are signed in")
 
-    sign_out(browser, place)
-    sign_in(browser, place)
+    place.sign_out(browser)
+    place.sign_in(browser)
     wait_for(browser, "Second step")
     enter(browser, "code", app.recovery_codes[0], "Continue")
     wait_for(browser, "You are signed in")
 
     place.open(browser, "/security")
     press(browser, "Make new recovery codes")
-    wait_for(browser, "the old ones stop working")
+    wait_for(browser, "You get ten new codes, and the old ones stop working.")
     enter(browser, "code", app.recovery_codes[1], "Continue")
     wait_for(browser, "Your recovery codes")
     new = browser.find_element(By.CSS_SELECTOR, ".host-codes li").text
     place.open(browser, "/security/app/remove")
     enter(browser, "code", new, "Continue")
-    wait_for(browser, "The authenticator app is removed")
+    wait_for(browser, "The authenticator app is removed.")
 
-    sign_out(browser, place)
-    sign_in(browser, place)
+    place.sign_out(browser)
+    place.sign_in(browser)
     wait_for(browser, "You are signed in")
     assert complaints(browser) == []
 
 
 def test_a_phone_is_added_and_signs_in(browser: Chrome, place: Place) -> None:
     """And cannot be used without the second factor, once there is one."""
-    sign_in(browser, place)
+    place.sign_in(browser)
     place.open(browser, "/security")
     press(browser, "Add a number")
     enter(browser, "phone", "+49 30 12345678", "Send me a code")
-    wait_for(browser, f"was sent to {PHONE}")
+    wait_for(browser, SENT, number=PHONE)
     enter(browser, "code", place.gateway.wait_for(1)["text"][:6], "Continue")
-    wait_for(browser, f"a code sent to {PHONE}")
+    wait_for(browser, "You can sign in with a code sent to %(number)s.", number=PHONE)
     app = set_up_app(browser, place)
 
-    sign_out(browser, place)
+    place.sign_out(browser)
     place.open(browser, "/sign-in")
     press(browser, "Sign in with a code sent to your phone")
     enter(browser, "phone", PHONE, "Send me a code")
-    wait_for(browser, f"was sent to {PHONE}")
+    wait_for(browser, SENT, number=PHONE)
     enter(browser, "code", place.gateway.wait_for(2)["text"][:6], "Continue")
     wait_for(browser, "Second step")
     enter(browser, "code", app.code(), "Continue")
@@ -174,34 +120,27 @@ def authenticator(browser: Chrome) -> Iterator[None]:
     browser.remove_virtual_authenticator()
 
 
-def click(browser: Chrome, text: str) -> None:
-    """Press a button that asks for a passkey, and wait for the page after it."""
-    before = browser.find_element(By.TAG_NAME, "html")
-    press(browser, text)
-    WebDriverWait(browser, PATIENCE, ignored_exceptions=BETWEEN_PAGES).until(staleness_of(before))
-
-
 def test_a_passkey_is_made_used_and_removed(
     browser: Chrome, place: Place, authenticator: None
 ) -> None:
     """Alone, as the second step, and to remove itself."""
-    sign_in(browser, place)
+    place.sign_in(browser)
     place.open(browser, "/security")
     press(browser, "Add a passkey")
     wait_for(browser, "New passkey")
-    browser.find_element(By.NAME, "label").send_keys("This computer")
+    write(browser, "label", "This computer")
     click(browser, "Make the passkey")
     wait_for(browser, "Your recovery codes")
     press(browser, "I have kept them")
     wait_for(browser, "This computer")
 
-    sign_out(browser, place)
+    place.sign_out(browser)
     place.open(browser, "/sign-in")
     click(browser, "Sign in with a passkey")
     wait_for(browser, "You are signed in")
 
-    sign_out(browser, place)
-    sign_in(browser, place)
+    place.sign_out(browser)
+    place.sign_in(browser)
     wait_for(browser, "Second step")
     click(browser, "Use a passkey")
     wait_for(browser, "You are signed in")
@@ -210,9 +149,9 @@ def test_a_passkey_is_made_used_and_removed(
     press(browser, "Remove")
     wait_for(browser, "Remove a passkey")
     click(browser, "Use a passkey")
-    wait_for(browser, "The passkey This computer is removed.")
-    sign_out(browser, place)
-    sign_in(browser, place)
+    wait_for(browser, "The passkey %(name)s is removed.", name="This computer")
+    place.sign_out(browser)
+    place.sign_in(browser)
     wait_for(browser, "You are signed in")
     assert complaints(browser) == []
 
@@ -223,8 +162,8 @@ def test_whoever_cancels_is_told_what_else_there_is(
     """No passkey of this service is on the device."""
     place.open(browser, "/sign-in")
     press(browser, "Sign in with a passkey")
-    wait_for(browser, "No passkey was used.")
-    browser.find_element(By.NAME, "email").send_keys(place.person.email)
+    wait_for(browser, "No passkey was used. Try again, or choose another way.")
+    write(browser, "email", place.person.email)
     enter(browser, "password", place.person.password, "Sign in")
     wait_for(browser, "You are signed in")
 
@@ -232,9 +171,9 @@ def test_whoever_cancels_is_told_what_else_there_is(
 def test_who_guesses_is_told_to_wait(browser: Chrome, place: Place) -> None:
     """In words, with the time."""
     place.open(browser, "/sign-in")
-    browser.find_element(By.NAME, "email").send_keys(place.person.email)
+    write(browser, "email", place.person.email)
     for _ in range(10):
         enter(browser, "password", "wrong", "Sign in")
         wait_for(browser, "The e-mail address or the password is wrong.")
     enter(browser, "password", "wrong", "Sign in")
-    wait_for(browser, "Please wait 6 minutes")
+    wait_for(browser, "Please wait %(minutes)d minutes, then try again.", minutes=6)

@@ -1,46 +1,18 @@
 """A person with a real browser signs in at the demo application."""
 
 import pytest
-from selenium.common.exceptions import WebDriverException
 from selenium.webdriver import ActionChains, Chrome
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.support.wait import WebDriverWait
 
+from browser.hand import complaints, press, wait_for
 from demo_services import Services
 from host_app.demo.preparation import PEOPLE, DemoPerson
 
 pytestmark = pytest.mark.browser
 
 ADA, ANNA, *_ = PEOPLE
-PATIENCE = 15  # seconds
-# Between two pages there may be no body, or that of the last one, or a node of neither, for which
-# ChromeDriver has no error of its own.
-BETWEEN_PAGES = (WebDriverException,)
 WITH_SERVICE = "Sign in with the identity service"
-
-
-def wait_for(browser: Chrome, text: str) -> None:
-    """Wait until the page says this."""
-    WebDriverWait(browser, PATIENCE, ignored_exceptions=BETWEEN_PAGES).until(
-        lambda browser: text in browser.find_element(By.TAG_NAME, "body").text,
-        f"{text!r} did not appear",
-    )
-
-
-def press(browser: Chrome, text: str) -> None:
-    """Press the button, or follow the link, with this text."""
-    wanted = f"//*[self::button or self::a][normalize-space()='{text}'] | //input[@value='{text}']"
-    # One that a script shows may have to be waited for.
-    WebDriverWait(browser, PATIENCE, ignored_exceptions=BETWEEN_PAGES).until(
-        lambda browser: browser.find_element(By.XPATH, wanted).is_displayed()
-    )
-    found = browser.find_element(By.XPATH, wanted)
-    # At once: Bootstrap's smooth scrolling would move the button away from under the click.
-    browser.execute_script(
-        "arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", found
-    )
-    found.click()
 
 
 def fill_in(browser: Chrome, person: DemoPerson, password: str | None = None) -> None:
@@ -49,15 +21,6 @@ def fill_in(browser: Chrome, person: DemoPerson, password: str | None = None) ->
     browser.find_element(By.NAME, "email").send_keys(person.email)
     browser.find_element(By.NAME, "password").send_keys(password or person.password)
     press(browser, "Sign in")
-
-
-def complaints(browser: Chrome) -> list[str]:
-    """What the browser objects to, our own status codes apart."""
-    return [
-        entry["message"]
-        for entry in browser.get_log("browser")
-        if "the server responded with a status of" not in entry["message"]
-    ]
 
 
 @pytest.mark.parametrize("kind", ["services", "secure_services"])

@@ -1,11 +1,17 @@
 """`flask idsync application …` and `keys list`."""
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 from typing import Any
 
 import pytest
 from flask import Flask
 
 import hosting
+from idsync.applications.registry import Applications
+from idsync.audit.events import COMMAND
+from idsync.errors import InvalidValue
 
 
 def fail(app: Flask, *args: str, **options: Any) -> str:
@@ -28,7 +34,7 @@ def test_a_confidential_application_gets_a_secret_once(app: Flask) -> None:
     assert shown["name"] == "Wiki"
     assert shown["accounts"] is True
     assert shown["service_tag"] == "wiki"
-    assert not any("secret" in name for name in shown)
+    assert [name for name in shown if "secret" in name] == ["previous_secret_until"]
     assert made.client_secret not in hosting.run(app, "idsync", "application", "list")
 
 
@@ -107,7 +113,9 @@ def test_a_refusal_is_one_clear_line(app: Flask, args: tuple[str, ...], said: st
 
 def test_a_taken_email_id_or_phone_is_refused(app: Flask) -> None:
     """E-mail without case."""
-    hosting.add_person(app, "Ada", "ada@example.org", "pw", "--id", "ada", "--phone", "+4930123456")
+    hosting.add_person(
+        app, "Ada", "ada@example.org", "pass word", "--id", "ada", "--phone", "+4930123456"
+    )
     assert "taken" in fail(app, "account", "add", "--name", "B", "--email", "ADA@example.org")
     assert "taken" in fail(app, "account", "add", "--name", "B", "--id", "ada")
     assert "taken" in fail(app, "account", "add", "--name", "B", "--phone", "+49 30 123456")
@@ -116,7 +124,7 @@ def test_a_taken_email_id_or_phone_is_refused(app: Flask) -> None:
 def test_accounts_are_listed_and_shown(app: Flask) -> None:
     """With tags, and never with a password or the host's own key."""
     person = hosting.add_person(
-        app, "Ада", "ada@example.org", "pw", "--tag", "wiki", "--administrator"
+        app, "Ада", "ada@example.org", "pass word", "--tag", "wiki", "--administrator"
     )
     shown = hosting.run(app, "idsync", "account", "show", person.id, "--json")
     assert shown["tags"] == ["wiki"]
@@ -132,7 +140,8 @@ def test_keys_are_listed_without_anything_private(app: Flask) -> None:
     keys = hosting.run(app, "idsync", "keys", "list", "--json")
     assert [key["algorithm"] for key in keys] == ["ES256", "RS256"]
     assert all(
-        set(key) == {"kid", "algorithm", "created_at", "active_from", "retired_at"} for key in keys
+        set(key) == {"kid", "algorithm", "created_at", "active_from", "retired_at", "state"}
+        for key in keys
     )
 
 
@@ -145,27 +154,66 @@ def test_a_database_without_tables_says_what_to_do(database_url: str) -> None:
     hosting.close_host(app)
 
 
-def test_an_edit_writes_only_what_it_changes(app: Flask) -> None:
-    """Another administrator's rotation and deactivation are not undone by a new name."""
-    from unittest import mock
+def test_changes_at_the_same_time_all_hold(app: Flask) -> None:
+    """Another administrator's deactivation and rotation are not undone by a new name."""
+    made = hosting.register_application(app, "Wiki", "--accounts")
+    rotated: list[str | None] = []
 
-    from idsync.applications.registry import Applications
+    def rename(applications: Applications) -> None:
+        applications.edit(made.client_id, name="New", actor=COMMAND)
 
-    made = hosting.register_application(app, "Wiki")
-    find = Applications.find
+    def rotate(applications: Applications) -> None:
+        rotation = applications.rotate_secret(made.client_id, overlap=60, actor=COMMAND)
+        rotated.append(rotation.client_secret)
 
-    def find_then_others_act(registry: Applications, client_id: str) -> Any:
-        found = find(registry, client_id)
-        patch.stop()
-        hosting.run(app, "idsync", "application", "deactivate", client_id)
-        return found
+    def switch(applications: Applications) -> None:
+        applications.switch(made.client_id, active=True, actor=COMMAND)
 
-    patch = mock.patch.object(Applications, "find", find_then_others_act)
-    patch.start()
-    with app.app_context():
-        app.extensions["idsync"].applications.edit(made.client_id, name="New")
-    shown = hosting.run(app, "idsync", "application", "show", made.client_id, "--json")
-    assert (shown["name"], shown["active"]) == ("New", False)
+    def run(deed: Callable[[Applications], None]) -> None:
+        with app.app_context():
+            together.wait(timeout=30)
+            deed(app.extensions["idsync"].applications)
+
+    for _ in range(10):
+        rotated.clear()
+        with app.app_context():
+            applications = app.extensions["idsync"].applications
+            applications.edit(made.client_id, name="Old", active=False, actor=COMMAND)
+        together = Barrier(4)
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(run, (rename, rotate, rotate, switch)))
+        with app.app_context():
+            found = app.extensions["idsync"].applications.find(made.client_id)
+        assert (found.name, found.active) == ("New", True)
+        # The second of two rotations keeps the first one's secret, which somebody was shown.
+        assert all(found.has_secret(secret) for secret in rotated)
+
+
+def test_no_two_changes_add_up_to_what_neither_may(app: Flask) -> None:
+    """First-party, and an address that any program can claim: one of them is refused."""
+    made = hosting.register_application(app, "App", "--public")
+    changes = ({"first_party": True}, {"redirect_uris": ("org.example.app:/callback",)})
+
+    def run(change: dict[str, Any]) -> bool:
+        with app.app_context():
+            together.wait(timeout=30)
+            try:
+                app.extensions["idsync"].applications.edit(made.client_id, actor=COMMAND, **change)
+            except InvalidValue:
+                return False
+            return True
+
+    for _ in range(10):
+        with app.app_context():
+            app.extensions["idsync"].applications.edit(
+                made.client_id,
+                actor=COMMAND,
+                first_party=False,
+                redirect_uris=("https://app.example/",),
+            )
+        together = Barrier(2)
+        with ThreadPoolExecutor(2) as pool:
+            assert sorted(pool.map(run, changes)) == [False, True]
 
 
 def test_a_signing_key_is_retired_after_a_rotation(app: Flask) -> None:
@@ -180,10 +228,30 @@ def test_a_signing_key_is_retired_after_a_rotation(app: Flask) -> None:
         if key["algorithm"] == "RS256"
     )
     assert "signs now" in fail(app, "keys", "retire", old)
-    assert "No published key" in fail(app, "keys", "retire", "nonsense")
+    assert "No key in use" in fail(app, "keys", "retire", "nonsense")
     hosting.run(app, "idsync", "keys", "rotate")
     with mock.patch("time.time", return_value=time.time() + 601):
         hosting.run(app, "idsync", "keys", "retire", old)
     kids = [key["kid"] for key in app.test_client().get("/oauth/jwks").json["keys"]]
     assert old not in kids
     assert len(kids) == 3
+
+
+def test_a_back_channel_address_is_shown_changed_and_taken_away(app: Flask) -> None:
+    """In `show`, `list` and `edit`; a bad one is refused by name."""
+    address = "https://app.example.org/logged-out"
+    named = ("--backchannel-logout-uri", address)
+    made = hosting.register_application(app, "Wiki", *named)
+    show = ("idsync", "application", "show", made.client_id, "--json")
+    assert hosting.run(app, *show)["backchannel_logout_uri"] == address
+    assert hosting.run(app, *show)["backchannel_logout_session_required"] is False
+    assert address in hosting.run(app, "idsync", "application", "list")
+    edit = ("idsync", "application", "edit", made.client_id)
+    hosting.run(app, *edit, "--backchannel-logout-session-required")
+    assert hosting.run(app, *show)["backchannel_logout_session_required"] is True
+    refused = fail(app, *edit[1:], "--backchannel-logout-uri", "http://app.example.org/")
+    assert "backchannel_logout_uri" in refused
+    hosting.run(
+        app, *edit, "--backchannel-logout-uri", "", "--no-backchannel-logout-session-required"
+    )
+    assert hosting.run(app, *show)["backchannel_logout_uri"] is None

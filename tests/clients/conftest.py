@@ -24,7 +24,7 @@ def service(
 def resident(service: LiveHost) -> hosting.Person:
     """Who signs in there."""
     return hosting.add_person(
-        service.app, "Ада Лавлейс", "ada@example.org", "pw", "--tag", "ученик"
+        service.app, "Ада Лавлейс", "ada@example.org", "pass word", "--tag", "ученик"
     )
 
 

@@ -5,7 +5,7 @@ import time
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 import requests
@@ -16,10 +16,11 @@ from joserfc import jwt
 from joserfc.jwk import KeySet
 
 import hosting
-from live import LiveHost, authorize
+from live import LiveHost, authorize, visit
 
 VERIFIER = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
 NONCE = "n-0S6_WzA2Mj"
+BYE = "https://app.example.org/bye"
 
 AUTHENTICATION = {
     "client_secret_basic": (),
@@ -52,7 +53,8 @@ def metadata(service: LiveHost) -> dict[str, Any]:
 @pytest.fixture
 def application(service: LiveHost, authentication: str, algorithm: str) -> hosting.Client:
     """An application of its own for each test."""
-    options = ("--id-token-alg", algorithm, *AUTHENTICATION[authentication])
+    bye = ("--post-logout-redirect-uri", BYE)
+    options = (*bye, "--id-token-alg", algorithm, *AUTHENTICATION[authentication])
     return hosting.register_application(service.app, "Authlib", *options)
 
 
@@ -107,7 +109,7 @@ def test_discovery_is_what_authlib_takes_for_valid(metadata: dict[str, Any]) -> 
                 getattr(document, f"validate_{name}")()
 
 
-def test_sign_in_userinfo_and_refresh(
+def test_sign_in_userinfo_refresh_and_logout(
     service: LiveHost,
     resident: hosting.Person,
     browser: requests.Session,
@@ -164,6 +166,14 @@ def test_sign_in_userinfo_and_refresh(
         assert again.claims[name] == id_token.claims[name]
     answer = client.get(metadata["userinfo_endpoint"])
     assert userinfo.items() <= answer.json().items()
+
+    assert client.revoke_token(metadata["revocation_endpoint"], refreshed["refresh_token"]).ok
+    assert client.get(metadata["userinfo_endpoint"]).status_code == 401
+    logout = f"{metadata['end_session_endpoint']}?" + urlencode(
+        {"id_token_hint": refreshed["id_token"], "post_logout_redirect_uri": BYE, "state": "s-1"}
+    )
+    assert visit(browser, logout).headers["Location"] == f"{BYE}?state=s-1"
+    assert 'name="password"' in visit(browser, address).text
 
 
 def test_an_error_reaches_the_client_as_its_own_exception(

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
@@ -111,3 +112,30 @@ def test_a_client_that_always_prompts_for_consent_gets_it_each_time(
     for _ in range(2):
         assert 'name="decision"' in client.get(address).text
         assert "code" in answer(hosting.decide(client, address))
+
+
+BYE = "https://app.example.org/bye"
+
+
+@pytest.mark.parametrize("with_client_id", [True, False])
+@pytest.mark.parametrize("state", ["a:b c", None])
+def test_logout_with_or_without_state_and_client_id(
+    app: Flask,
+    client: FlaskClient,
+    person: hosting.Person,
+    state: str | None,
+    with_client_id: bool,
+) -> None:
+    """It ends the session and leaves consent: the next sign-in asks for the password only."""
+    application = hosting.register_application(app, "App", "--post-logout-redirect-uri", BYE)
+    id_token = tokens_of(client, application, person)["id_token"]
+    query = {"id_token_hint": id_token, "post_logout_redirect_uri": BYE}
+    if state is not None:
+        query["state"] = state
+    if with_client_id:
+        query["client_id"] = application.client_id
+    left = client.get("/logout", query_string=query)
+    assert left.headers["Location"] == (BYE if state is None else f"{BYE}?state=a%3Ab%20c")
+    page = hosting.follow(client, client.get(hosting.authorize_path(application)))
+    back = hosting.sign_in(client, person, address=page.request.full_path)
+    assert "code" in answer(hosting.follow(client, back))

@@ -163,10 +163,10 @@ def test_a_change_is_made_there_then_here(host: LiveHost, wiki: Consumer) -> Non
 def test_a_person_who_exists_is_adopted(host: LiveHost, wiki: Consumer) -> None:
     """With their own id and password; the service's tag is added."""
     address = f"bob@{wiki.tag}.example.org"
-    bob = hosting.add_person(host.app, "Bob", address, "his own")
+    bob = hosting.add_person(host.app, "Bob", address, "his own one")
     created = wiki.copy.create("Robert", address.upper(), "not his", id="my-own-id")
     assert (created.existed, created.account.id) == (True, bob.id)
-    assert admit(wiki.copy, address, "his own").verdict is Verdict.ADMITTED
+    assert admit(wiki.copy, address, "his own one").verdict is Verdict.ADMITTED
     assert admit(wiki.copy, address, "not his").verdict is Verdict.WRONG
 
 

@@ -171,5 +171,5 @@ class Browser:
         if self.session is not None:
             self.session.ended = True
         for grant in self.visit.grants if self.visit else ():
-            grant.revoked |= not grant.offline
+            grant.revoked |= not (grant.offline and grant.redeemed)
         self.session = self.visit = None

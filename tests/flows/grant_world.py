@@ -35,7 +35,7 @@ class World:
             PERMANENT_SESSION_LIFETIME=1000 * DAY,  # Flask's cookie: its age is not our subject
         )
         self.people = [
-            hosting.add_person(self.app, name, f"{name}@example.org", "first", "--tag", TAG)
+            hosting.add_person(self.app, name, f"{name}@example.org", "the first one", "--tag", TAG)
             for name in ("ada", "bob")
         ]
         self.clients = [

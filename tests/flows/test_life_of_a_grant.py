@@ -28,6 +28,7 @@ import hosting
 from flows.grant_model import Account, Application, Browser, Grant
 from flows.grant_world import CHALLENGE, DAY, TAG, Asking, World
 from host_app.models import db, identity
+from idsync.audit.events import COMMAND
 
 MOST_GRANTS = 8
 MINUTE = 60
@@ -54,7 +55,7 @@ class LifeOfGrants(RuleBasedStateMachine):
         self.world = world
         world.restore()
         self.client = world.app.test_client()
-        self.accounts = [Account("first"), Account("first")]
+        self.accounts = [Account("the first one"), Account("the first one")]
         self.applications = [Application(needs_tag=False), Application(needs_tag=True)]
         self.asking = Asking(world, self.applications)
         self.browser = Browser()
@@ -225,7 +226,9 @@ class LifeOfGrants(RuleBasedStateMachine):
         application.active = not application.active
         with self.world.app.app_context():
             client_id = self.world.clients[number].client_id
-            self.world.parts.applications.edit(client_id, active=application.active)
+            self.world.parts.applications.switch(
+                client_id, active=application.active, actor=COMMAND
+            )
 
     @precondition(one_can_be_spared)
     @rule(person=numbers, number=numbers)

@@ -141,6 +141,19 @@ def test_sign_out_ends_access_but_not_offline_access(app: Flask, client: FlaskCl
     assert is_signed_in(client, application)
 
 
+def test_a_code_does_not_outlive_the_sign_out(app: Flask, client: FlaskClient) -> None:
+    """Not one that asks for offline access either: whoever has it was not signed in by it yet."""
+    _, application, _ = signed_in_application(app, client)
+    back = client.get(hosting.authorize_path(application))
+    code = parse_qs(urlsplit(back.headers["Location"]).query)["code"][0]
+    client.get("/logout")
+    form = {"grant_type": "authorization_code", "code": code, "redirect_uri": hosting.REDIRECT_URI}
+    refused = client.post("/oauth/token", data=form, auth=application.basic)
+    assert refused.status_code == 400
+    assert refused.json is not None
+    assert refused.json["error"] == "invalid_grant"
+
+
 def test_a_valid_hint_signs_out_and_returns(app: Flask, client: FlaskClient) -> None:
     """To a registered address, with the state; an expired hint will do."""
     import time
@@ -235,7 +248,7 @@ def test_without_a_hint_the_person_is_asked(app: Flask, client: FlaskClient) -> 
 def test_somebody_elses_hint_asks_first(app: Flask, client: FlaskClient) -> None:
     """A page cannot sign out a person it does not know."""
     _, application, tokens = signed_in_application(app, client)
-    eve = hosting.add_person(app, "Eve", "eve@example.org", "pw")
+    eve = hosting.add_person(app, "Eve", "eve@example.org", "pass word")
     other = app.test_client()
     hosting.authorize(other, application, eve)
     response = other.get("/logout", query_string={"id_token_hint": tokens["id_token"]})
@@ -264,7 +277,7 @@ def test_another_person_at_the_same_browser_ends_the_first_ones_grants(
     hosting.authorize(client, application, ada, prompt="login")
     again = refresh(tokens["refresh_token"])
     assert again.status_code == 200
-    eve = hosting.add_person(app, "Eve", "eve@example.org", "pw")
+    eve = hosting.add_person(app, "Eve", "eve@example.org", "pass word")
     hosting.authorize(client, application, eve, prompt="login")
     # The grant was ada's first session's, which was set aside and taken up again by ada herself.
     back = hosting.authorize(client, application, ada, prompt="login")

@@ -46,7 +46,9 @@ def execute(app: Flask, statement: str, **values: object) -> None:
 
 def test_sign_in_consent_code_tokens_userinfo(app: Flask, client: FlaskClient) -> None:
     """The contract's overall flow, from the first redirect to the person's name."""
-    person = hosting.add_person(app, "Ада Лавлейс", "ada@example.org", "pw", "--tag", "ученик")
+    person = hosting.add_person(
+        app, "Ада Лавлейс", "ada@example.org", "pass word", "--tag", "ученик"
+    )
     application = hosting.register_application(app)
     first = client.get(hosting.authorize_path(application, state="a:b c", nonce="n-0"))
     assert urlsplit(first.headers["Location"]).path == "/oauth/authorize"
@@ -302,7 +304,7 @@ def test_every_sign_in_makes_a_new_session(app: Flask, client: FlaskClient) -> N
 def test_the_consent_form_is_bound_to_session_and_account(app: Flask, client: FlaskClient) -> None:
     """A form shown to one person, or in one browser, is nobody else's agreement."""
     ada = hosting.add_person(app)
-    eve = hosting.add_person(app, "Eve", "eve@example.org", "pw")
+    eve = hosting.add_person(app, "Eve", "eve@example.org", "pass word")
     application = hosting.register_application(app)
     path = hosting.authorize_path(application)
     attacker = app.test_client()

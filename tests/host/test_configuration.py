@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from flask import Flask, request
 from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
 
 import databases
 import hosting
@@ -64,6 +65,22 @@ def test_the_issuer_is_required(database_url: str) -> None:
 def test_a_wrong_setting_is_named(database_url: str, setting: str, value: object) -> None:
     with pytest.raises(ConfigurationError, match=setting):
         create_app(hosting.configuration(database_url, **{setting: value}))
+
+
+@pytest.mark.parametrize("setting", ["HOST_LOG", "HOST_PROXY", "HOST_METRICS_NETWORK"])
+def test_a_mistyped_setting_is_not_passed_over(database_url: str, setting: str) -> None:
+    """What nobody reads is a protection that somebody believes in."""
+    with pytest.raises(ConfigurationError, match=setting):
+        create_app(hosting.configuration(database_url, **{setting: "on"}))
+
+
+def test_an_error_of_the_database_does_not_quote_values(database_url: str) -> None:
+    """Its text goes into the log, whole."""
+    with hosting.host(hosting.configuration(database_url)) as app, app.app_context():
+        with pytest.raises(DBAPIError) as error:
+            db.session.execute(text("SELECT 1 FROM nothing WHERE a = :a"), {"a": "a secret"})
+        db.session.rollback()
+    assert "a secret" not in str(error.value)
 
 
 @pytest.mark.parametrize("secure", [True, False])

@@ -40,7 +40,7 @@ def test_a_forged_form_takes_nothing_back(app: Flask, client: FlaskClient) -> No
 def test_one_person_does_not_see_or_end_anothers(app: Flask, client: FlaskClient) -> None:
     """Each sees only their own."""
     ada = hosting.add_person(app)
-    eve = hosting.add_person(app, "Eve", "eve@example.org", "pw")
+    eve = hosting.add_person(app, "Eve", "eve@example.org", "pass word")
     application = hosting.register_application(app, "Wiki")
     hosting.authorize(client, application, ada)
     other = app.test_client()

@@ -16,7 +16,7 @@ import hosting
 
 REPOSITORY = Path(__file__).parents[2]
 RUSSIAN = REPOSITORY / "host_app/translations/ru/LC_MESSAGES"
-KEYWORDS = {"_": None, "gettext": None, "lazy_gettext": None, "N_": None}
+KEYWORDS = {"_": None, "gettext": None, "lazy_gettext": None, "N_": None, "InvalidValue": (2,)}
 PLACEHOLDER = re.compile(r"%\(\w+\)[sd]")
 
 
@@ -28,9 +28,12 @@ def texts_in(folder: str, *methods: tuple[str, str]) -> set[str]:
 def all_texts() -> set[str]:
     templates, code = ("templates/**.html", "jinja2"), ("**.py", "python")
     return (
-        texts_in("host_app", templates, ("*.py", "python"))
+        texts_in("host_app", templates, code)
         | texts_in("src/idsync", templates)
         | texts_in("src/idsync/oauth", code)
+        | texts_in("src/idsync/accounts", ("*.py", "python"))
+        | texts_in("src/idsync/administration", code)
+        | texts_in("src/idsync/applications", code)
     )
 
 

@@ -12,6 +12,7 @@ from sqlalchemy.exc import IntegrityError
 
 import hosting
 from host_app.models import User, db
+from idsync.accounts.names import name_key
 
 
 @pytest.fixture
@@ -74,3 +75,62 @@ def test_foreign_keys_are_enforced_after_a_migration(bare: Flask) -> None:
     for _ in range(3):
         with db.engine.connect() as connection, pytest.raises(IntegrityError):
             connection.execute(statement)
+
+
+OLDER_ROWS = (
+    "INSERT INTO person (id, name, created_at) VALUES (1, 'Ada', '2026-01-01')",
+    "INSERT INTO idsync_account (account_key, subject, legacy_password, email_verified, tags, mfa,"
+    " administrator, epoch, revision, updated_at)"
+    " VALUES (1, 's', false, false, '[]', false, false, :bytes, 0, '2026-01-01')",
+    "INSERT INTO idsync_application (client_id, name, redirect_uris, post_logout_redirect_uris,"
+    " scopes, first_party, accounts, id_token_algorithm, active, created_at)"
+    " VALUES ('app_1', 'A', '[]', '[]', 'openid', false, false, 'RS256', true, 0)",
+    "INSERT INTO idsync_grant (id, client_id, account_key, session_id, epoch, scope, redirect_uri,"
+    " auth_time, amr, issued_at, expires_at, generation)"
+    " VALUES (:bytes, 'app_1', 1, :bytes, :bytes, 'openid', '', 0, '', 0, 0, 0)",
+)
+
+
+def test_grants_from_before_back_channel_logout_keep_their_session(bare: Flask) -> None:
+    """The session an application knows is, for them, the one they belong to."""
+    flask_migrate.upgrade(revision="0001")
+    for statement in OLDER_ROWS:
+        values = {"bytes": b"s" * 16} if ":bytes" in statement else {}
+        db.session.execute(text(statement), values)
+    db.session.commit()
+    flask_migrate.upgrade()
+    row = db.session.execute(text("SELECT issued_session_id, session_id FROM idsync_grant")).one()
+    assert bytes(row.issued_session_id) == bytes(row.session_id) == b"s" * 16
+    required = "SELECT backchannel_logout_session_required FROM idsync_application"
+    assert not db.session.execute(text(required)).scalar()
+
+
+def test_names_of_people_are_folded_and_all_of_it_can_be_taken_back(bare: Flask) -> None:
+    """More people than are read at a time; a downgrade keeps them, and they can come up again."""
+    flask_migrate.upgrade(revision="0002")
+    people = [
+        {"key": key, "name": f"ÅDA  {key}", "subject": f"s{key}", "epoch": b"e" * 16}
+        for key in range(1, 1202)
+    ]
+    columns = (
+        "account_key, subject, legacy_password, email_verified, tags, mfa, administrator, epoch,"
+        " revision, updated_at"
+    )
+    for statement in (
+        "INSERT INTO person (id, name, created_at) VALUES (:key, :name, '2026-01-01')",
+        f"INSERT INTO idsync_account ({columns}) VALUES"  # noqa: S608
+        " (:key, :subject, false, false, '[]', false, false, :epoch, 0, '2026-01-01')",
+    ):
+        db.session.execute(text(statement), people)
+    db.session.commit()
+    for _ in range(2):
+        flask_migrate.upgrade()
+        rows = db.session.execute(text("SELECT account_key, name_key FROM idsync_account")).all()
+        assert {row.account_key: row.name_key for row in rows} == {
+            one["key"]: name_key(one["name"]) for one in people
+        }
+        db.session.rollback()
+        flask_migrate.downgrade(revision="0001")
+        left = "SELECT count(*) FROM idsync_account JOIN person ON id = account_key"
+        assert db.session.execute(text(left)).scalar() == len(people)
+        db.session.rollback()

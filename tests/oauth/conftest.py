@@ -10,9 +10,11 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
 from idsync.accounts.record import Account, AccountModels, map_accounts, new_record
 from idsync.applications.registry import Applications, Registration, define_application_table
+from idsync.audit.events import SYSTEM, Audit, define_event_table
 from idsync.crypto.sealing import Sealer
 from idsync.oauth.consent import define_consent_table
 from idsync.oauth.grant import NewGrant, TokenReferences
+from idsync.oauth.logout_notices import LogoutNotices, define_logout_table
 from idsync.oauth.server import IdentityServer
 from idsync.oauth.signing_keys import SigningKeys, define_signing_key_table
 from idsync.oauth.store import SqlGrantStore, define_grant_table
@@ -66,8 +68,9 @@ def plain(database_url: str) -> Iterator[Plain]:
         email: Mapped[str | None] = mapped_column(String(254))
 
     models = map_accounts(Base.registry, Base.metadata, Person)
+    event_table = define_event_table(Base.metadata)
     application_table = define_application_table(Base.metadata)
-    define_session_table(Base.metadata, models)
+    session_table = define_session_table(Base.metadata, models)
     grant_table = define_grant_table(Base.metadata, models)
     define_consent_table(Base.metadata, models)
     key_table = define_signing_key_table(Base.metadata)
@@ -92,8 +95,15 @@ def plain(database_url: str) -> Iterator[Plain]:
             record.epoch,
             record.updated_at,
         )
-        applications = Applications(session, application_table, "app_")
-        store = SqlGrantStore(session, grant_table, application_table, models)
+        applications = Applications(session, application_table, "app_", Audit(session, event_table))
+        notices = LogoutNotices(
+            models,
+            logouts=define_logout_table(Base.metadata),
+            grants=grant_table,
+            applications=application_table,
+            sessions=session_table,
+        )
+        store = SqlGrantStore(session, grant_table, application_table, models, notices)
         keys = (secrets.token_bytes(32),)
         references = TokenReferences(keys)
         server = IdentityServer(
@@ -105,6 +115,7 @@ def plain(database_url: str) -> Iterator[Plain]:
             role_map={},
         )
         application = applications.register(
+            actor=SYSTEM,
             name="App",
             redirect_uris=("https://app.example/callback",),
             scopes="openid profile email offline_access",

@@ -11,6 +11,7 @@ from joserfc import jwt
 from joserfc.jwk import KeySet
 from sqlalchemy import update
 
+from idsync.audit.events import SYSTEM
 from idsync.crypto import secrets
 from idsync.oauth.grant import AccessToken
 from idsync.oauth.server import OAuthRequest
@@ -100,7 +101,7 @@ def test_the_id_token_is_verifiable_and_says_how_the_person_signed_in(plain: Pla
 def test_es256_is_signed_where_the_application_asked_for_it(plain: Plain) -> None:
     """The algorithm is the application's, and only that one."""
     plain.application = plain.applications.register(
-        name="EC", redirect_uris=(REDIRECT_URI,), id_token_algorithm="ES256"
+        actor=SYSTEM, name="EC", redirect_uris=(REDIRECT_URI,), id_token_algorithm="ES256"
     )
     grant_id = plain.grant(client_id=plain.application.application.client_id)
     _, answer = redeem(plain, grant_id)
@@ -140,7 +141,9 @@ def test_another_application_cannot_use_or_burn_a_code(plain: Plain) -> None:
     """invalid_grant for the thief, and the code still works for its owner."""
     grant_id = plain.grant()
     mine = plain.application
-    plain.application = plain.applications.register(name="Thief", redirect_uris=(REDIRECT_URI,))
+    plain.application = plain.applications.register(
+        actor=SYSTEM, name="Thief", redirect_uris=(REDIRECT_URI,)
+    )
     assert redeem(plain, grant_id)[1]["error"] == "invalid_grant"
     plain.application = mine
     assert redeem(plain, grant_id)[0] == 200
@@ -201,6 +204,7 @@ def test_a_lost_service_tag_ends_refreshing(plain: Plain) -> None:
     """The application's tag is asked for at every refresh."""
     change(plain, tags=["wiki"])
     plain.application = plain.applications.register(
+        actor=SYSTEM,
         name="Wiki",
         redirect_uris=(REDIRECT_URI,),
         service_tag="wiki",
@@ -291,7 +295,9 @@ def test_forged_and_foreign_tokens_change_nothing(plain: Plain) -> None:
         if text:
             assert refresh(plain, text)[1]["error"] == "invalid_grant"
     mine = plain.application
-    plain.application = plain.applications.register(name="Thief", redirect_uris=(REDIRECT_URI,))
+    plain.application = plain.applications.register(
+        actor=SYSTEM, name="Thief", redirect_uris=(REDIRECT_URI,)
+    )
     assert refresh(plain, answer["refresh_token"])[1]["error"] == "invalid_grant"
     plain.application = mine
     assert refresh(plain, answer["refresh_token"])[0] == 200

@@ -36,3 +36,9 @@ def check_password(app: Flask, email: str, password: str, times: int) -> int:
         accepted += identity.check_password(user, password, login=email)
         db.session.commit()
     return accepted
+
+
+def choose_password(app: Flask, link: str, password: str) -> bool:
+    """Choose a new password by a link; whether it was accepted."""
+    with app.test_request_context():
+        return identity.email.choose_password(link, password)

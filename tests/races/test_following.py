@@ -89,7 +89,7 @@ def follow_while_they_change(
 
     weak = {
         password: str(ExchangeHash.create(password, iterations=10_000))
-        for password in ("correct", "horse", "battery")
+        for password in ("correct horse", "battery staple", "pass word")
     }
     with ThreadPoolExecutor(1) as thread:
         taken = thread.submit(follow)

@@ -22,7 +22,7 @@ def reseal_while_they_work(
     """How often everything was sealed anew."""
     with host.app_context():
         records = [
-            identity.directory.add(actor=COMMAND, name=f"Person {number}", password="first")
+            identity.directory.add(actor=COMMAND, name=f"Person {number}", password="the first one")
             for number in range(people)
         ]
         db.session.commit()
@@ -45,7 +45,7 @@ def reseal_while_they_work(
         while not over.is_set():
             hosting.run(resealing, "idsync", "keys", "reseal")
             rounds += 1
-        passwords = dict.fromkeys(keys, "first")
+        passwords = dict.fromkeys(keys, "the first one")
         for last in working.result():
             passwords |= last
         hosting.run(resealing, "idsync", "keys", "reseal")

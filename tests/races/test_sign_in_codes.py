@@ -31,7 +31,7 @@ def settings(database_url: str) -> dict[str, Any]:
 
 @pytest.fixture
 def person(host: Flask) -> hosting.Person:
-    return hosting.add_person(host, "Ada", "ada@example.org", "correct", "--phone", PHONE)
+    return hosting.add_person(host, "Ada", "ada@example.org", "correct horse", "--phone", PHONE)
 
 
 def ready_to_post(browser: FlaskClient, path: str, code: str) -> tuple[str, str, dict[str, str]]:

@@ -8,7 +8,7 @@ from flask import Flask
 
 from host_app.models import User, identity
 from idsync import TooManyTries
-from idsync.signin.assembly import PHONE_SEND_SECONDS, PHONE_SENDS, SignIn
+from idsync.signin.assembly import SEND_SECONDS, SENDS, SignIn
 from idsync.signin.limits import AddressLimit
 from signin.conftest import Clock
 
@@ -62,4 +62,4 @@ def test_failed_tries_from_one_address(app: Flask, clock: Clock, parts: SignIn) 
 def test_codes_sent_to_one_number(app: Flask, clock: Clock, parts: SignIn) -> None:
     sends = parts.phone._codes._sends
     assert guess(clock, lambda: sends.take("+49301234567")) == figures("codes sent to one phone")
-    assert (PHONE_SENDS, PHONE_SEND_SECONDS) == (5, 720)
+    assert (SENDS, SEND_SECONDS) == (5, 720)

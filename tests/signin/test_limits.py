@@ -232,7 +232,7 @@ def test_neighbours_keep_nobody_out_who_signed_in_here_before(database_url: str)
     app = hosting.make_host(database_url, IDSYNC_ADDRESS_LIMIT="2 per hour")
     try:
         person = hosting.add_person(
-            app, "Ada", "ada@example.org", "correct", "--phone", "+493012345"
+            app, "Ada", "ada@example.org", "correct horse", "--phone", "+493012345"
         )
         own, neighbour = app.test_client(), app.test_client()
         hosting.sign_in(own, person)
@@ -270,7 +270,7 @@ def test_no_secret_stands_in_a_repr(app: Flask) -> None:
         phone_sender="https://user:hunter2@gateway.example",
         phone_gateway_token="hunter2",
     )
-    made = (NewApp("hunter2", "otpauth://hunter2"), FirstStep("a", b"hunter2", (), 0, False))
+    made = (NewApp("hunter2", "otpauth://hunter2"), FirstStep("a", b"hunter2", (), 0))
     assert "hunter2" not in repr((settings, *made))
 
 

@@ -16,7 +16,8 @@ from host_app.models import User, db, identity
 from idsync import InvalidValue, RecentSignInRequired
 from idsync.extension import EXTENSION
 from idsync.signin.assembly import SignInTables
-from idsync.signin.senders import Outbox, to_gateway
+from idsync.signin.outbox import Outbox
+from idsync.signin.senders import beside_requests, to_gateway
 from phone_gateway import Gateway, running_gateway
 from signin.conftest import Clock
 
@@ -353,7 +354,8 @@ def test_a_gateway_that_refuses_is_logged_without_the_code(
     """And the request hears nothing of it: it would tell that the number is somebody's."""
     gateway.status = 500
     with app.app_context():
-        Outbox(to_gateway(gateway.address, "secret-token")).put(PHONE, "123456 is your code")
+        send = beside_requests(Outbox(), to_gateway(gateway.address, "secret-token"))
+        send(PHONE, "123456 is your code")
     deadline = time.monotonic() + 10
     while not caplog.records and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -379,7 +381,7 @@ def test_a_sender_of_the_host_may_use_the_application(app: Flask) -> None:
         sent.set()
 
     with app.app_context():
-        Outbox(send_text).put(PHONE, "123456")
+        beside_requests(Outbox(), send_text)(PHONE, "123456")
     assert sent.wait(10)
 
 

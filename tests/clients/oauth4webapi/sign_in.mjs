@@ -1,8 +1,9 @@
 // Signs in at an identity service with oauth4webapi, which checks every answer strictly.
 //
 // The one argument is JSON: issuer, client_id, client_secret (or null), authentication, redirect_uri,
-// scope. Writes the authorization address to stdout, reads the address it was called back at from
-// stdin, and writes what it learned as JSON. Any refusal of the library is an uncaught error.
+// post_logout_redirect_uri, scope. Writes the authorization address to stdout, reads the address it
+// was called back at from stdin, and writes what it learned as JSON. Any refusal of the library is an
+// uncaught error.
 
 import { createInterface } from 'node:readline/promises'
 import * as oauth from 'oauth4webapi'
@@ -79,12 +80,27 @@ const repeated = await oauth.refreshTokenGrantRequest(
 const refreshed = await oauth.processRefreshTokenResponse(server, client, repeated)
 await oauth.validateApplicationLevelSignature(server, repeated, http)
 
+// Signing out: the tokens end, then the person's session at the service.
+await oauth.processRevocationResponse(
+  await oauth.revocationRequest(server, client, authentication, refreshed.refresh_token, http),
+)
+const afterwards = await oauth
+  .refreshTokenGrantRequest(server, client, authentication, refreshed.refresh_token, http)
+  .then((answer) => oauth.processRefreshTokenResponse(server, client, answer))
+  .catch((error) => error)
+const logout = new URL(server.end_session_endpoint)
+logout.searchParams.set('id_token_hint', refreshed.id_token)
+logout.searchParams.set('post_logout_redirect_uri', config.post_logout_redirect_uri)
+logout.searchParams.set('state', 's-1')
+
 console.log(
   JSON.stringify({
     claims,
     scope: tokens.scope,
     userinfo,
     refreshed: oauth.getValidatedIdTokenClaims(refreshed),
+    revoked: afterwards.error,
+    logout: logout.href,
     replaced: refreshed.refresh_token !== tokens.refresh_token,
   }),
 )
