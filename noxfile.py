@@ -9,7 +9,7 @@ nox.options.sessions = ["tests"]
 nox.options.reuse_venv = "yes"
 
 PYPROJECT = nox.project.load_toml("pyproject.toml")
-PROJECT = ".[host,consumer]"
+PROJECT = ".[host,metrics,consumer]"
 CONSTRAINTS = ".ci/constraints.txt"
 # A process for each core; each test process has databases of its own.
 PARALLEL = ("--numprocesses=auto", "--dist=worksteal")
@@ -80,10 +80,29 @@ def types(session: nox.Session) -> None:
 
 
 @nox.session
+def docs(session: nox.Session) -> None:
+    """The documentation as HTML, in .nox/docs/tmp/html; a link that leads nowhere is a failure."""
+    install(session, "--editable", PROJECT, *group("docs"))
+    folder = Path(session.create_tmp()).resolve()
+    session.run(
+        "sphinx-build", "--builder=html", "--fail-on-warning", "--keep-going", "--nitpicky",
+        "--fresh-env", "--quiet", "docs", str(folder / "html"),
+    )  # fmt: skip
+    session.log(f"Read it at {(folder / 'html' / 'index.html').as_uri()}")
+
+
+@nox.session
+def pictures(session: nox.Session) -> None:
+    """Take the pictures of the documentation anew; look at them before they are committed."""
+    install(session, "--editable", PROJECT, *group("test", "pictures"))
+    session.run("python", "-m", "browser.pictures", env={"PYTHONPATH": "tests:."})
+
+
+@nox.session
 def browser(session: nox.Session) -> None:
     """Tests that drive Chromium, which must be installed together with its driver."""
     install(session, "--editable", PROJECT, *group("test"))
-    session.run("pytest", "-m", "browser", *session.posargs)
+    session.run("pytest", "-m", "browser", *PARALLEL, *session.posargs)
 
 
 @nox.session
