@@ -51,10 +51,7 @@ from idsync.oauth.store import SqlGrantStore
 from idsync.oauth.token import TokenEndpoint
 from idsync.oauth.userinfo import UserinfoEndpoint
 from idsync.settings import PREFIX, Settings
-from idsync.signin.assembly import (
-    SignIn,
-    assemble_sign_in,
-)
+from idsync.signin.assembly import SignIn, assemble_sign_in
 from idsync.signin.limits import visitor_address
 from idsync.signin.mail import SendMail
 from idsync.signin.senders import SendText
@@ -203,7 +200,7 @@ def assemble(
         revisions=revisions,
         sign_in=sign_in,
         connections=Connections(
-            session, tables.grant, tables.consent, tables.application, models.table
+            session, tables.grant, tables.consent, tables.application, models.table, audit
         ),
         pulls=pulls,
         pruning=Pruning(

@@ -38,7 +38,6 @@ from idsync.oauth.connected import ConnectedApplication
 from idsync.oauth.hints import RequestHints
 from idsync.settings import Settings
 from idsync.signin.factors import SecondFactors
-from idsync.signin.limits import visitor_address
 from idsync.signin.mail import SendMail
 from idsync.signin.own_email import OwnEmail
 from idsync.signin.passkey_sign_in import PasskeySignIn
@@ -223,8 +222,7 @@ class IdSync:
         """Change a person's name, at their own wish, and commit. Raises InvalidValue."""
         checked_name(name)  # before anything is locked
         subject = self.directory.ensure_record(_unwrapped(user)).subject
-        actor = Actor("person", subject, visitor_address())
-        self.directory.change(subject, Change(name=name), actor=actor)
+        self.directory.change(subject, Change(name=name), actor=Actor("person", subject))
         self._db.session.commit()
 
     def sign_out_everywhere(self, user: Any) -> None:
@@ -278,17 +276,7 @@ class IdSync:
         """Take an application's rights back: its grants end, consent is forgotten. Commits."""
         parts = _parts()
         record = parts.directory.ensure_record(_unwrapped(user))
-        subject = record.subject
-        parts.connections.disconnect(
-            record.account_key,
-            client_id,
-            lambda: parts.audit.record(
-                "application disconnected",
-                Actor("person", subject),
-                subject=subject,
-                client_id=client_id,
-            ),
-        )
+        parts.connections.disconnect(record.account_key, record.subject, client_id)
 
     def request_hints(self) -> RequestHints:
         """What the application that sent the person here asked of the pages they are shown.

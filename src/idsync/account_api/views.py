@@ -198,7 +198,7 @@ def _refuse_impossible(account_id: str) -> None:
 
 
 def _actor(service: Application) -> Actor:
-    return Actor("service", service.client_id, request.remote_addr)
+    return Actor("service", service.client_id)
 
 
 def _given(value: Any) -> Any:

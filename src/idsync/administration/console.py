@@ -33,7 +33,6 @@ from idsync.database import DatabaseSession
 from idsync.oauth.signing_keys import SigningKeys
 from idsync.settings import Settings
 from idsync.signin.assembly import SignIn
-from idsync.signin.limits import visitor_address
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +77,7 @@ class Entrance:
         signed_in = check_access(
             self.sign_in.browser.current(), second_factor=second_factor, now=time.time()
         )
-        actor = Actor("person", signed_in.account.subject, visitor_address())
+        actor = Actor("person", signed_in.account.subject)
         transactions = Transactions(
             self.session, Administrators(self.session, self.models), signed_in
         )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, Table, delete, func, select, update
 
+from idsync.audit.events import Actor, Audit
 from idsync.database import DatabaseSession, write
 from idsync.oauth.pages import SCOPE_TEXTS
 
@@ -39,12 +39,14 @@ class Connections:
         consents: Table,
         applications: Table,
         accounts: Table,
+        audit: Audit,
     ) -> None:
         self._session = session
         self._accounts = accounts
         self._grants = grants
         self._consents = consents
         self._applications = applications
+        self._audit = audit
 
     def of(self, account_key: Any) -> list[ConnectedApplication]:
         """The applications of one account, by name."""
@@ -90,13 +92,8 @@ class Connections:
             )
         return sorted(found.values(), key=lambda one: (one.name.casefold(), one.client_id))
 
-    def disconnect(
-        self, account_key: Any, client_id: str, also: Callable[[], None] | None = None
-    ) -> None:
-        """End every grant of an application and forget the consent, and commit.
-
-        `also` runs in the same transaction.
-        """
+    def disconnect(self, account_key: Any, subject: str, client_id: str) -> None:
+        """End every grant of an application at the person's wish, forget the consent, commit."""
         grants, consents = self._grants, self._consents
 
         def work(connection: Connection) -> None:
@@ -114,7 +111,11 @@ class Connections:
                     consents.c.account_key == account_key, consents.c.client_id == client_id
                 )
             )
-            if also is not None:
-                also()
+            self._audit.record(
+                "application disconnected",
+                Actor("person", subject),
+                subject=subject,
+                client_id=client_id,
+            )
 
         write(self._session, work)

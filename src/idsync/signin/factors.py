@@ -21,7 +21,7 @@ from idsync.signin import first_step
 from idsync.signin.browser import BrowserSessions
 from idsync.signin.devices import Devices
 from idsync.signin.failures import Failures
-from idsync.signin.limits import TryLimit, visitor_address
+from idsync.signin.limits import TryLimit
 from idsync.signin.passkeys import CONFIRM, Passkeys
 from idsync.signin.recovery import RecoveryCodes
 from idsync.signin.sessions import SECOND_FACTOR, SignedIn
@@ -258,7 +258,7 @@ class SecondFactors:
             if right:
                 self._audit.record(
                     "recovery code used",
-                    Actor("person", subject, visitor_address()),
+                    Actor("person", subject),
                     subject=subject,
                     left=self._recovery.left(account_key),
                 )
@@ -281,7 +281,7 @@ class SecondFactors:
         self._addresses.count("second factor", subject)
 
     def _record(self, kind: str, record: AccountRecord, **details: Any) -> None:
-        actor = Actor("person", record.subject, visitor_address())
+        actor = Actor("person", record.subject)
         self._audit.record(kind, actor, subject=record.subject, **details)
 
 

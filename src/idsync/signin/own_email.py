@@ -16,7 +16,7 @@ from idsync.crypto import secrets
 from idsync.database import DatabaseSession
 from idsync.errors import InvalidValue, UnknownRecord
 from idsync.signin.browser import BrowserSessions
-from idsync.signin.limits import AddressLimit, TryLimit, visitor_address
+from idsync.signin.limits import AddressLimit, TryLimit
 from idsync.signin.links import Link, Links
 from idsync.signin.mail import SendMail
 from idsync.signin.outbox import Outbox
@@ -81,9 +81,8 @@ class OwnEmail:
         body = self._with_link(text, path, place)
 
         def send() -> None:
-            user = self._directory.user_by_email(email) if len(email) <= LONGEST_EMAIL else None
-            record = None if user is None else self._directory.record_of(user)
-            account = None if record is None else self._directory.find(record.subject)
+            possible = len(email) <= LONGEST_EMAIL
+            account = self._directory.find_by_email(email) if possible else None
             self._session.rollback()  # no transaction waits for a mail server
             if account is not None and account.email and not account.disabled:
                 link = Link(account.subject, account.epoch, account.email)
@@ -251,7 +250,7 @@ class OwnEmail:
 
 
 def _actor(subject: str) -> Actor:
-    return Actor("person", subject, visitor_address())
+    return Actor("person", subject)
 
 
 def _shown(email: str) -> str:

@@ -15,7 +15,6 @@ from idsync.database import DatabaseSession
 from idsync.errors import InvalidValue
 from idsync.signin import first_step
 from idsync.signin.browser import BrowserSessions
-from idsync.signin.limits import visitor_address
 from idsync.signin.phone import CHANGE, SIGN_IN, PhoneCodes
 
 AMR = ("sms",)
@@ -118,8 +117,7 @@ class PhoneSignIn:
     def _change(self, user: Any, phone: str | None) -> None:
         _, record = self._browser.locked(user)
         subject = record.subject
-        actor = Actor("person", subject, visitor_address())
-        self._directory.change(subject, Change(phone=phone), actor=actor)
+        self._directory.change(subject, Change(phone=phone), actor=Actor("person", subject))
         self._session.commit()
 
     def _account(self, phone: str) -> tuple[Any, bytes] | None:
