@@ -5,7 +5,7 @@ which only public names are imported. Start with `create_app`, then `models.py` 
 `signing_in.py` (the one page of substance).
 
     flask --app host_app db upgrade
-    gunicorn 'host_app:create_app()'
+    gunicorn --config python:host_app.serving 'host_app:create_app()'
 """
 
 from __future__ import annotations

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import datetime as dt
-import io
-import json
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from flask import Response, render_template, request, stream_with_context
 from flask_babel import gettext, lazy_gettext
@@ -19,13 +15,6 @@ from wtforms.validators import Length, Optional
 from host_app.administration.entrance import blueprint, console
 from host_app.administration.person_forms import LONGEST_LINE, PLAIN
 from host_app.kinds import KINDS
-from idsync import safe_cell
-
-if TYPE_CHECKING:
-    from idsync import Event
-
-COLUMNS = ("id", "at", "kind", "actor_kind", "actor", "address", "subject", "client_id", "details")
-"""As `flask idsync audit export` names them."""
 
 NOBODY = " "
 """No account's id and no actor: what nothing is found by."""
@@ -108,38 +97,12 @@ def export_audit() -> Response | tuple[str, int]:
     form.fill_choices()
     if not form.validate():
         return audit()
-    events = console().log.all(**form.filters())
     name = f"audit-{dt.datetime.now(dt.UTC):%Y-%m-%d}.csv"
     return Response(
-        stream_with_context(_written(events)),
+        stream_with_context(console().log.csv(**form.filters())),
         content_type="text/csv; charset=utf-8",
         headers={"Content-Disposition": f'attachment; filename="{name}"'},
     )
-
-
-def _written(events: Iterator[Event]) -> Iterator[str]:
-    """Lines of CSV, the headings first."""
-    yield _line(COLUMNS)
-    for event in events:
-        yield _line(
-            (
-                str(event.id),
-                event.at.isoformat(),
-                event.kind,
-                event.actor.kind,
-                event.actor.name or "",
-                event.actor.address or "",
-                event.subject or "",
-                event.client_id or "",
-                json.dumps(dict(event.details), ensure_ascii=False),
-            )
-        )
-
-
-def _line(cells: tuple[str, ...]) -> str:
-    line = io.StringIO()
-    csv.writer(line).writerow(safe_cell(cell) for cell in cells)
-    return line.getvalue()
 
 
 def _id_of(typed: str | None) -> str | None:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from idsync.accounts.change import Change
     from idsync.accounts.rules import SHORTEST_PASSWORD
-    from idsync.accounts.transfer.files import safe_cell
     from idsync.administration.console import Console
     from idsync.administration.person import ErasedPerson, Person
     from idsync.administration.registrations import ApplicationTerms, RegisteredApplication
@@ -31,27 +30,26 @@ if TYPE_CHECKING:
     from idsync.settings import Settings
 
 _HOMES = {
+    "SHORTEST_PASSWORD": "idsync.accounts.rules",
     "Actor": "idsync.audit.values",
+    "AdministratorRequired": "idsync.errors",
     "ApplicationTerms": "idsync.administration.registrations",
     "Change": "idsync.accounts.change",
+    "ConfigurationError": "idsync.errors",
     "Console": "idsync.administration.console",
     "ErasedPerson": "idsync.administration.person",
     "Event": "idsync.audit.values",
     "IdSync": "idsync.extension",
-    "SHORTEST_PASSWORD": "idsync.accounts.rules",
-    "Person": "idsync.administration.person",
-    "RegisteredApplication": "idsync.administration.registrations",
-    "Settings": "idsync.settings",
     "IdSyncError": "idsync.errors",
-    "ConfigurationError": "idsync.errors",
     "InvalidValue": "idsync.errors",
-    "AdministratorRequired": "idsync.errors",
+    "Person": "idsync.administration.person",
     "RecentSignInRequired": "idsync.errors",
+    "RegisteredApplication": "idsync.administration.registrations",
     "SecondFactorRequired": "idsync.errors",
+    "ServiceUnavailable": "idsync.errors",
+    "Settings": "idsync.settings",
     "TooManyTries": "idsync.errors",
     "UnknownRecord": "idsync.errors",
-    "ServiceUnavailable": "idsync.errors",
-    "safe_cell": "idsync.accounts.transfer.files",
 }
 
 __all__ = [
@@ -75,7 +73,6 @@ __all__ = [
     "Settings",
     "TooManyTries",
     "UnknownRecord",
-    "safe_cell",
 ]
 
 

@@ -10,13 +10,12 @@ from collections.abc import Callable
 
 from flask import Blueprint, Flask, request
 from flask_sqlalchemy import SQLAlchemy
-from sqlalchemy.exc import InterfaceError, OperationalError, ProgrammingError
-from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.exc import ProgrammingError
 from sqlalchemy.pool import StaticPool
 
 from idsync.account_api.blueprint import ACCOUNTS
 from idsync.errors import ConfigurationError
-from idsync.machine import keep_body
+from idsync.machine import DATABASE_AWAY, keep_body
 from idsync.oauth.blueprints import MACHINE, PAGES
 from idsync.oauth.form import LONGEST_INPUT
 from idsync.oauth.token import FORM
@@ -85,7 +84,7 @@ def check_keys(app: Flask, db: SQLAlchemy, check: Callable[[], None]) -> None:
             try:
                 check()
                 checked = True
-            except (OperationalError, ProgrammingError, InterfaceError, PoolTimeout):
+            except (*DATABASE_AWAY, ProgrammingError):
                 db.session.rollback()  # or PostgreSQL would refuse the host's own statements
 
     app.before_request_funcs.setdefault(None, []).insert(0, look)

@@ -19,10 +19,7 @@ from idsync.oauth.consent import define_consent_table
 from idsync.oauth.logout_notices import LogoutNotices, define_logout_table
 from idsync.oauth.signing_keys import define_signing_key_table
 from idsync.oauth.store import define_grant_table
-from idsync.signin.assembly import (
-    SignInTables,
-    define_sign_in_tables,
-)
+from idsync.signin.assembly import SignInTables, define_sign_in_tables
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ from idsync.accounts.listing import Listed, Listing, Page
 from idsync.accounts.passwords import AccountPasswords
 from idsync.accounts.revision import Revisions
 from idsync.accounts.rules import roles_of
+from idsync.crypto.exchange import is_exchange_hash
 from idsync.crypto.sealing import SealingKeyMissing, UnsealError
 from idsync.database import DatabaseSession, write
 
@@ -225,7 +226,7 @@ class AccountLists:
         except UnsealError:
             log.exception("The password of %s cannot be opened.", subject)
             return None
-        return verifier if verifier is not None and verifier.startswith("pbkdf2$") else None
+        return verifier if verifier is not None and is_exchange_hash(verifier) else None
 
     def _read_tags(self, text: str) -> tuple[list[str], list[str]]:
         tags = json.loads(text)

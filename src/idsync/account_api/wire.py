@@ -142,8 +142,6 @@ def read_body(raw: bytes, content_type: str, record: type[R]) -> R:
         raise InvalidValue("body", "is not UTF-8") from None
     except RecursionError:
         raise InvalidValue("body", "is nested too deeply") from None
-    except InvalidValue:
-        raise
     except ValueError:
         raise InvalidValue("body", "is not JSON") from None
     try:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Unpack
+from typing import Any, Unpack
 
+from idsync.accounts.transfer.files import safe_cell
 from idsync.audit.events import Audit, Event
 from idsync.audit.reading import Filters
 
@@ -50,6 +54,9 @@ KINDS = (
 )
 """What may be asked for; every kind that is written."""
 
+COLUMNS = ("id", "at", "kind", "actor_kind", "actor", "address", "subject", "client_id", "details")
+"""Of an export."""
+
 
 @dataclass(frozen=True, slots=True)
 class EventPage:
@@ -75,9 +82,40 @@ class Log:
         more = len(found) > PAGE
         return EventPage(tuple(found[:PAGE]), found[PAGE - 1].id if more else None)
 
-    def all(self, **filters: Unpack[Filters]) -> Iterator[Event]:
-        """Every event, in constant memory."""
-        return self._audit.all_events(**filters) if _can_be_asked(filters) else iter(())
+    def csv(self, **filters: Unpack[Filters]) -> Iterator[str]:
+        """Every event as lines of CSV, the headings first, in constant memory."""
+        return csv_lines(self._audit.all_events(**filters) if _can_be_asked(filters) else ())
+
+
+def event_row(event: Event) -> dict[str, Any]:
+    """An event by `COLUMNS`, as JSON has values; its time in ISO 8601."""
+    values = (
+        event.id,
+        event.at.isoformat(),
+        event.kind,
+        event.actor.kind,
+        event.actor.name,
+        event.actor.address,
+        event.subject,
+        event.client_id,
+        event.details,
+    )
+    return dict(zip(COLUMNS, values, strict=True))
+
+
+def csv_lines(events: Iterable[Event]) -> Iterator[str]:
+    """Events as lines of CSV, the headings first; no spreadsheet takes a cell for a formula."""
+    yield _line(COLUMNS)
+    for event in events:
+        details = json.dumps(event.details, ensure_ascii=False)
+        cells = {**event_row(event), "details": details}.values()
+        yield _line("" if one is None else safe_cell(str(one)) for one in cells)
+
+
+def _line(cells: Iterable[str]) -> str:
+    line = io.StringIO()
+    csv.writer(line).writerow(cells)
+    return line.getvalue()
 
 
 def _can_be_asked(filters: Filters) -> bool:

@@ -36,8 +36,8 @@ class Person:
     """Everything an administrator may know of a person; no hash, no secret, not the host's key.
 
     disabled_by: service or administrator; None while enabled. changed_at: UTC, when anything that
-    services see was changed last. version: another one after every
-    change that a form must not undo.
+    services see was changed last. version: another one after every change that a form must not
+    undo.
     """
 
     id: str

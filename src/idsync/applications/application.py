@@ -26,10 +26,8 @@ LONGEST_REDIRECT_URI = 2000
 
 _CLIENT_ID = re.compile(r"[A-Za-z0-9._~-]{1,64}")
 _PRIVATE_USE_SCHEME = re.compile(r"[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+")
-_URI_CHARACTERS = re.compile(
-    r"[!#-;=?-\[\]_a-z~%]+", re.IGNORECASE
-)  # RFC 3986: no space, quote, <, >
-
+# RFC 3986 §2: no space, no quotes, no angle brackets.
+_URI_CHARACTERS = re.compile(r"[!#-;=?-\[\]_a-z~%]+", re.IGNORECASE)
 
 # A host name (RFC 1123 §2.1), or an address of either kind as urlsplit gives it.
 _HOST = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?|[0-9a-f:.]*:[0-9a-f:.]+", re.IGNORECASE)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 import datetime as dt
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -15,8 +14,9 @@ from typing import Any, TextIO
 import click
 from flask.cli import AppGroup
 
-from idsync.accounts.transfer.files import CSV, FORMATS, JSON_LINES, safe_cell
+from idsync.accounts.transfer.files import CSV, FORMATS, JSON_LINES
 from idsync.accounts.transfer.whole_file import whole_file
+from idsync.administration.log import csv_lines, event_row
 from idsync.audit.events import Event
 from idsync.cli.output import clear_errors, parts, print_json, print_table, progress
 
@@ -26,8 +26,6 @@ STEP = 1000
 """Events after which a progress bar moves."""
 
 DEFAULT_LIMIT = 100
-
-COLUMNS = ("id", "at", "kind", "actor_kind", "actor", "address", "subject", "client_id", "details")
 
 
 def time(text: str) -> dt.datetime:
@@ -71,7 +69,7 @@ def list_events(as_json: bool, **wanted: Any) -> None:
     found = parts().audit.events(**wanted)
     if as_json:
         for event in found:
-            print_json(_shown(event))
+            print_json(event_row(event))
         return
     print_table(
         ("EVENT", "AT", "KIND", "BY", "FROM", "ACCOUNT", "APPLICATION", "DETAILS"),
@@ -111,10 +109,9 @@ def export_events(path: Path | None, given_format: str | None, **wanted: Any) ->
             _opened(path) as file,
             progress("Exporting", parts().audit.count(**wanted)) as bar,
         ):
-            write = _writer(file, given_format or by_name)
-            while chunk := list(islice(events, STEP)):
-                for event in chunk:
-                    write(_shown(event))
+            lines = (csv_lines if (given_format or by_name) == CSV else _json_lines)(events)
+            while chunk := list(islice(lines, STEP)):
+                file.writelines(chunk)
                 bar.update(len(chunk))
     except OSError as error:
         raise click.ClickException(f"The events cannot be written: {error}") from None
@@ -129,30 +126,6 @@ def _opened(path: Path | None) -> Iterator[TextIO]:
         yield file
 
 
-def _writer(file: TextIO, wanted: str) -> Callable[[dict[str, Any]], Any]:
-    if wanted == JSON_LINES:
-        return lambda event: file.write(json.dumps(event, ensure_ascii=False) + "\n")
-    rows = csv.writer(file)
-    rows.writerow(COLUMNS)
-
-    def write(event: dict[str, Any]) -> None:
-        details = json.dumps(event["details"], ensure_ascii=False)
-        cells = {**event, "details": details}.values()
-        rows.writerow(["" if one is None else safe_cell(str(one)) for one in cells])
-
-    return write
-
-
-def _shown(event: Event) -> dict[str, Any]:
-    values = (
-        event.id,
-        event.at.isoformat(),
-        event.kind,
-        event.actor.kind,
-        event.actor.name,
-        event.actor.address,
-        event.subject,
-        event.client_id,
-        event.details,
-    )
-    return dict(zip(COLUMNS, values, strict=True))
+def _json_lines(events: Iterable[Event]) -> Iterator[str]:
+    for event in events:
+        yield json.dumps(event_row(event), ensure_ascii=False) + "\n"

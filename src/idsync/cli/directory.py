@@ -1,4 +1,4 @@
-"""`flask idsync adopt`, `directory verify`, `restored` and `check`."""
+"""`flask idsync adopt`, `directory verify`, `restored`, `check` and `prune`."""
 
 from __future__ import annotations
 

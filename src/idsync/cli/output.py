@@ -21,7 +21,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def parts() -> Any:
-    """The parts of the current application (`idsync.extension.Parts`)."""
+    """The parts of the current application (`idsync.assembly.Parts`)."""
     return current_app.extensions["idsync"]
 
 

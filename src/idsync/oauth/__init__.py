@@ -1,6 +1,6 @@
 """OAuth 2.0 and OpenID Connect: everything between "send the person to authorize" and "goodbye".
 
-May import every room below it, never `account_api`; the only room that sees Authlib's server.
+May import every part below it, never `account_api`; the only one that sees Authlib's server.
 Read one sign-in in this order: `authorize.py` (the view and its steps), `request.py` (the checks
 on a request), `interaction.py` (what to ask the person), `authorization_code.py` (issue and
 redeem), `id_token.py`, `userinfo.py`.

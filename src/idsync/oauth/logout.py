@@ -25,7 +25,12 @@ from idsync.applications.registry import Applications
 from idsync.crypto.references import ReferenceSigner
 from idsync.machine import request_body
 from idsync.oauth import errors
-from idsync.oauth.form import LONGEST_INPUT, UnreadableParameters, read_parameters
+from idsync.oauth.form import (
+    LONGEST_INPUT,
+    UnreadableParameters,
+    read_parameters,
+    single_values,
+)
 from idsync.oauth.id_token_hint import Hint, read_hint
 from idsync.oauth.pages import Pages
 from idsync.oauth.redirect import add_query
@@ -142,11 +147,7 @@ class LogoutEndpoint:
         if address is not None:
             if not _is_registered(application, address):
                 raise errors.UnregisteredLogoutURI
-            address = (
-                add_query(address, {"state": parameters["state"]})
-                if ("state" in parameters)
-                else address
-            )
+            address = add_query(address, {"state": parameters.get("state")})
         # A hint of an application that is switched off is as good as none: the person is asked.
         known = named is not None and application is not None and application.active
         return LogoutRequest(address, named.subject if named is not None and known else None)
@@ -176,9 +177,6 @@ def _is_registered(application: Application | None, address: str) -> bool:
 def _parameters() -> dict[str, str]:
     raw = request_body(LONGEST_INPUT) if request.method == "POST" else request.query_string
     try:
-        parameters = read_parameters(raw)
+        return single_values(read_parameters(raw))
     except UnreadableParameters:
         raise errors.UnreadableRequest from None
-    if any(len(values) > 1 for values in parameters.values()):
-        raise errors.UnreadableRequest
-    return {name: values[0] for name, values in parameters.items() if values[0]}

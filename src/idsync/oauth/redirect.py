@@ -15,6 +15,8 @@ def add_query(uri: str, parameters: Mapping[str, str | None]) -> str:
     query = urlencode(
         {name: value for name, value in parameters.items() if value is not None}, quote_via=quote
     )
+    if not query:
+        return uri
     if "?" not in uri:
         return f"{uri}?{query}"
     return f"{uri}{query}" if uri.endswith(("?", "&")) else f"{uri}&{query}"

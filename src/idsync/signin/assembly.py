@@ -43,7 +43,6 @@ SENDS = 5
 SEND_SECONDS = 720
 """Seconds after which one more may be sent."""
 
-
 MAIL_PAUSES = (1.0, 5.0)
 """Seconds before a mail is tried once more."""
 
