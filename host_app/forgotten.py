@@ -19,7 +19,7 @@ from flask_babel import gettext, lazy_gettext
 from flask_wtf import FlaskForm
 from werkzeug.wrappers import Response
 from wtforms import HiddenField, SubmitField
-from wtforms.validators import InputRequired, Length
+from wtforms.validators import InputRequired
 
 from host_app.fields import EmailField
 from host_app.models import identity
@@ -41,7 +41,7 @@ class AddressForm(FlaskForm):  # type: ignore[misc]
 
     email = EmailField(
         lazy_gettext("E-mail address"),
-        [InputRequired(lazy_gettext("Please enter your e-mail address.")), Length(max=254)],
+        InputRequired(lazy_gettext("Please enter your e-mail address.")),
         autocomplete="username",
     )
     submit = SubmitField(lazy_gettext("Send me a link"))

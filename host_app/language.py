@@ -5,8 +5,9 @@ Every text is marked for translation, in Python with `gettext` or `lazy_gettext`
 `_()`; those of idsync are translated here as well. After a change of texts:
 
     pybabel extract -F host_app/translations/babel.cfg -k lazy_gettext -k N_ \
-        -k InvalidValue:2 -o messages.pot .
-    pybabel update -i messages.pot -d host_app/translations
+        -k InvalidValue:2 --no-location --sort-output --width=100 -o messages.pot .
+    pybabel update -i messages.pot -d host_app/translations --width=100 --ignore-obsolete \
+        --no-fuzzy-matching
     pybabel compile -d host_app/translations
 """
 

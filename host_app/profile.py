@@ -33,7 +33,7 @@ class NewAddressForm(FlaskForm):  # type: ignore[misc]
 
     email = EmailField(
         lazy_gettext("New e-mail address"),
-        [InputRequired(lazy_gettext("Please enter an e-mail address.")), Length(max=254)],
+        InputRequired(lazy_gettext("Please enter an e-mail address.")),
         autocomplete="email",
     )
     submit = SubmitField(lazy_gettext("Send a link to it"))

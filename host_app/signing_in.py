@@ -10,7 +10,7 @@ from werkzeug.wrappers import Response
 from wtforms import PasswordField, StringField, SubmitField
 from wtforms.validators import InputRequired, Length
 
-from host_app.fields import EmailField
+from host_app.fields import LONGEST_EMAIL, EmailField
 from host_app.headers import with_own_scripts
 from host_app.models import identity
 from host_app.next_address import local_path
@@ -19,9 +19,6 @@ blueprint = Blueprint("signing_in", __name__)
 
 LONGEST_PASSWORD = 1024
 """Characters; a hash of more costs the service time and gives nobody more security."""
-
-LONGEST_EMAIL = 254
-"""Characters (RFC 5321 §4.5.3.1)."""
 
 CODE_FIELD = {
     "autocomplete": "one-time-code",
@@ -35,10 +32,7 @@ class SignInForm(FlaskForm):  # type: ignore[misc]
 
     email = EmailField(
         lazy_gettext("E-mail address"),
-        [
-            InputRequired(lazy_gettext("Please enter your e-mail address.")),
-            Length(max=LONGEST_EMAIL),
-        ],
+        InputRequired(lazy_gettext("Please enter your e-mail address.")),
         autocomplete="username",
     )
     password = PasswordField(

@@ -7,8 +7,8 @@ from flask_wtf import FlaskForm
 from wtforms import BooleanField, HiddenField, PasswordField, StringField, SubmitField
 from wtforms.validators import InputRequired, Length, Optional
 
-from host_app.password import SHORTEST_PASSWORD
 from host_app.signing_in import LONGEST_PASSWORD
+from idsync import SHORTEST_PASSWORD
 
 PLAIN = {"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}
 """What is typed is somebody else's: the browser neither fills it in nor corrects it."""
@@ -43,7 +43,10 @@ class PersonForm(FlaskForm):  # type: ignore[misc]
             Length(
                 SHORTEST_PASSWORD,
                 LONGEST_PASSWORD,
-                lazy_gettext("A password needs at least 8 characters; a few words are best."),
+                lazy_gettext(
+                    "A password needs at least %(number)d characters; a few words are best.",
+                    number=SHORTEST_PASSWORD,
+                ),
             ),
         ],
         render_kw={"autocomplete": "new-password"},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 from idsync.applications.application import Application
 from idsync.applications.registry import Applications, Registration
@@ -88,16 +88,7 @@ class Registrations:
             self._applications.register(
                 actor=self._actor,
                 public=public,
-                name=terms.name,
-                redirect_uris=terms.redirect_uris,
-                post_logout_redirect_uris=terms.post_logout_redirect_uris,
-                scopes=" ".join(terms.scopes),
-                first_party=terms.first_party,
-                accounts=terms.accounts,
-                service_tag=terms.service_tag,
-                id_token_algorithm=terms.id_token_algorithm,
-                backchannel_logout_uri=terms.backchannel_logout_uri,
-                backchannel_logout_session_required=terms.backchannel_logout_session_required,
+                **{**asdict(terms), "scopes": " ".join(terms.scopes)},
             )
         )
 
@@ -109,7 +100,7 @@ class Registrations:
         naming the field.
         """
         found = self._applications.find(client_id)
-        wanted = {name: getattr(terms, name) for name in ApplicationTerms.__slots__}
+        wanted = asdict(terms)
         if found is not None and {"openid", *found.scopes} == {"openid", *terms.scopes}:
             wanted["scopes"] = found.scopes  # in the order in which they were registered
         changes = {

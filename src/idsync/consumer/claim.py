@@ -26,9 +26,9 @@ def claimed(store: CopyStore, *, seconds: float, wait: float) -> Iterator[str]:
     Raises PullInProgress when somebody else has it and keeps it for `wait` seconds.
     """
     holder = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(8)}"
-    deadline = time.time() + wait
+    deadline = time.monotonic() + wait
     while not store.try_claim(holder, now=time.time(), until=time.time() + seconds):
-        if time.time() >= deadline:
+        if time.monotonic() >= deadline:
             raise PullInProgress("Somebody else is pulling, or changing the copy.")
         time.sleep(PAUSE * random.uniform(1, 2))  # noqa: S311
     ended = threading.Event()

@@ -77,7 +77,7 @@ class Transport:
 
         Raises the errors of `idsync.consumer.errors`, also while the pieces are read.
         """
-        deadline = time.time() + limits.whole
+        deadline = time.monotonic() + limits.whole
         # A connection per request: a kept one may turn out to be dead, or shared after a fork.
         with requests.Session() as session:
             response = self._until_answered(session, call, limits, deadline)
@@ -104,7 +104,7 @@ class Transport:
                 if (
                     attempt == limits.attempts
                     or error.retry_after > LONGEST_WAIT
-                    or time.time() + wait > deadline
+                    or time.monotonic() + wait > deadline
                     or not _may_repeat(call, error)
                 ):
                     raise
@@ -167,7 +167,7 @@ def _pieces(response: requests.Response, deadline: float) -> Iterator[bytes]:
     try:
         # read1 gives what has come; iter_content would wait for a full piece from a slow service.
         while chunk := response.raw.read1(CHUNK, decode_content=True):
-            if time.time() > deadline:
+            if time.monotonic() > deadline:
                 raise ServiceAway("The identity service took too long to answer.")
             yield chunk
     except (HTTPError, OSError):
