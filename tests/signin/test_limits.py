@@ -216,6 +216,44 @@ def test_an_address_that_fails_too_often_is_stopped_for_every_account(database_u
         hosting.close_host(app)
 
 
+def test_guessing_at_the_second_steps_of_many_is_stopped_by_address(database_url: str) -> None:
+    """Whoever has bought the passwords of many people has five codes of each, but one address."""
+    app = hosting.make_host(database_url, IDSYNC_ADDRESS_LIMIT="4 per hour")
+    try:
+        victims = []
+        for number in range(3):
+            person = hosting.add_person(app, "Ada", f"{number}@example.org", "correct horse")
+            hosting.sign_in(own := app.test_client(), person)
+            hosting.set_up_app(own)
+            victims.append(thief := app.test_client())
+            hosting.sign_in(thief, person)
+        codes = [{"code": "000000"}, {"code": "000001"}]
+        answers = [
+            hosting.submit(thief, "/sign-in/second-factor", code).status_code
+            for thief in victims
+            for code in codes
+        ]
+        assert answers == [422, 422, 422, 422, 429, 429]
+    finally:
+        hosting.close_host(app)
+
+
+def test_wrong_phone_codes_stop_at_the_limit_of_an_address(database_url: str) -> None:
+    """Each number allows five entries, and a guesser knows many numbers."""
+    app = hosting.make_host(database_url, IDSYNC_ADDRESS_LIMIT="4 per hour")
+    try:
+        answers = []
+        for number in range(2):
+            browser = app.test_client()
+            hosting.submit(browser, "/sign-in/phone", {"phone": f"+4930123456{number}"})
+            for _ in range(3):
+                answer = hosting.submit(browser, "/sign-in/phone/code", {"code": "x"})
+                answers.append(answer.status_code)
+        assert answers == [422, 422, 422, 422, 429, 429]
+    finally:
+        hosting.close_host(app)
+
+
 def test_right_passwords_do_not_count_against_an_address(database_url: str) -> None:
     """A school signs in through one address."""
     app = hosting.make_host(database_url, IDSYNC_ADDRESS_LIMIT="2 per hour")

@@ -267,14 +267,16 @@ class SecondFactors:
         return right
 
     def _take(self, subject: str) -> None:
-        self._tries.take(self._whose(subject))
+        """Use a try up. A browser that the account knows has tries of its own, as for passwords,
+        whatever its neighbours do.
+        """
+        device = self._devices.name(subject)
+        if not device:
+            self._addresses.check()
+        self._tries.take(_whose(subject, device))
 
     def _forgive(self, subject: str) -> None:
-        self._tries.forgive(self._whose(subject))
-
-    def _whose(self, subject: str) -> str:
-        """A browser that the account knows has tries of its own, as for passwords."""
-        return f"{subject} {self._devices.name(subject)}".rstrip()
+        self._tries.forgive(_whose(subject, self._devices.name(subject)))
 
     def _refused(self, subject: str) -> None:
         self._session.rollback()
@@ -283,6 +285,10 @@ class SecondFactors:
     def _record(self, kind: str, record: AccountRecord, **details: Any) -> None:
         actor = Actor("person", record.subject)
         self._audit.record(kind, actor, subject=record.subject, **details)
+
+
+def _whose(subject: str, device: str) -> str:
+    return f"{subject} {device}".rstrip()
 
 
 def _digits(code: str) -> str:

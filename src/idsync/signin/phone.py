@@ -136,8 +136,9 @@ class PhoneCodes:
     def check(self, purpose: str, code: str, subject: str = "") -> str | None:
         """The number whose code this browser entered rightly; uses the code up.
 
-        Every try is counted before the code is looked at.
+        Every try is counted before the code is looked at. Raises TooManyTries.
         """
+        self._failures.check()
         phone = self.requested(purpose, subject)
         if phone is None:
             return None

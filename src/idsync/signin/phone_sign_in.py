@@ -65,7 +65,7 @@ class PhoneSignIn:
         """Sign in whose number it is, if the code is right.
 
         False also after the first of two steps, and for a disabled account. A first step that
-        somebody made here before is forgotten.
+        somebody made here before is forgotten. Raises TooManyTries.
         """
         first_step.forget()
         phone = self._codes.check(SIGN_IN, code)
