@@ -84,7 +84,7 @@ def test_a_passkey_signs_in_alone_by_two_factors(
     )
     assert len(re.findall(r"<li><code>", answer.text)) == 10
     assert is_signed_in(client)
-    assert amr(client) == ("pwd", "user", "mfa")
+    assert amr(client) == ("pwd", "hwk", "mfa")
     shown = hosting.run(app, "idsync", "account", "show", person.id, "--json")
     assert shown["mfa"] is True
     assert sign_in_with(other, key)

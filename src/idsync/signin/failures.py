@@ -11,11 +11,13 @@ import hashlib
 import time
 from contextlib import suppress
 
+from flask import current_app
 from limits import RateLimitItem, parse
 from limits.errors import StorageError
 from sqlalchemy import Connection, Table, insert, update
 from sqlalchemy.exc import IntegrityError
 
+from idsync import signals
 from idsync.audit.events import Actor, Audit
 from idsync.database import DatabaseSession, write
 from idsync.signin.limits import AddressLimit
@@ -59,6 +61,8 @@ class Failures(AddressLimit):
         unknown people.
         """
         super().count()
+        app = current_app._get_current_object()  # type: ignore[attr-defined]
+        signals.sign_in_failed.send(app, subject=subject, method=method)
         if self._has_room(subject):
             self._note("sign-in failed", subject, method)
         elif self._hit(SAYING_THAT_THERE_ARE_MORE, "more"):

@@ -254,5 +254,6 @@ def _actor(subject: str) -> Actor:
 
 
 def _shown(email: str) -> str:
-    """What the log may say of an address."""
-    return f"an address at {email.rpartition('@')[2]}"
+    """What the log may say of an address; nothing of what was typed and is none."""
+    _, at, domain = email.rpartition("@")
+    return f"an address at {domain}" if at else "no address"

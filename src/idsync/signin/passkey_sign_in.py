@@ -10,7 +10,7 @@ from idsync.signin import first_step
 from idsync.signin.browser import BrowserSessions
 from idsync.signin.factors import SecondFactors
 from idsync.signin.failures import Failures
-from idsync.signin.passkeys import CONFIRM, SIGN_IN, Passkey, Passkeys
+from idsync.signin.passkeys import CONFIRM, SIGN_IN, Passkey, Passkeys, amr_of, is_synced
 from idsync.signin.sessions import SECOND_FACTOR
 
 
@@ -106,7 +106,8 @@ class PasskeySignIn:
         if not self._passkeys.add(record, made, label):
             self._session.rollback()
             return None
-        return self._factors.added(signed_in, record, "passkey", ("user", SECOND_FACTOR), codes)
+        amr = (*amr_of(synced=is_synced(made)), SECOND_FACTOR)
+        return self._factors.added(signed_in, record, "passkey", amr, codes)
 
     def confirm_options(self, user: Any) -> str | None:
         """Ask for one of the user's passkeys before a factor is changed; None where is none."""

@@ -85,6 +85,16 @@ def define_passkey_table(metadata: MetaData, models: AccountModels) -> Table:
     )
 
 
+def is_synced(made: VerifiedRegistration) -> bool:
+    """Whether a new passkey may be copied between its owner's devices."""
+    return made.credential_device_type == CredentialDeviceType.MULTI_DEVICE
+
+
+def amr_of(*, synced: bool) -> tuple[str, ...]:
+    """What the possession of a passkey adds to `amr`: a key in software, or in one device."""
+    return ("swk" if synced else "hwk",)
+
+
 class Passkeys:
     """Passkeys in the database. Commits only the use of a challenge."""
 
@@ -134,7 +144,7 @@ class Passkeys:
             "account_key": record.account_key,
             "public_key": made.credential_public_key,
             "sign_count": made.sign_count,
-            "synced": made.credential_device_type == CredentialDeviceType.MULTI_DEVICE,
+            "synced": is_synced(made),
             "label": label,
             "created_at": int(time.time()),
         }
@@ -181,8 +191,8 @@ class Passkeys:
         )
         if not used.rowcount:
             return None
-        kind = "swk" if row.synced else "hwk"
-        return Asserted(row.account_key, (kind, "user") if alone else (kind,))
+        amr = amr_of(synced=row.synced)
+        return Asserted(row.account_key, (*amr, "user") if alone else amr)
 
     def remove(self, account_key: Any, passkey_id: str) -> bool:
         """Forget one of an account's passkeys."""
