@@ -111,7 +111,7 @@ class Counted:
     def follow(self, app: Flask) -> None:
         """Count what idsync tells of this application."""
         signals.signed_in.connect(self._signed_in, app)
-        signals.event_recorded.connect(self._recorded, app)
+        signals.sign_in_failed.connect(self._sign_in_failed, app)
         signals.grant_issued.connect(self._grant_issued, app)
         signals.grant_redeemed.connect(self._grant_redeemed, app)
         signals.grant_refreshed.connect(self._grant_refreshed, app)
@@ -148,9 +148,8 @@ class Counted:
     def _signed_in(self, _: Flask, **__: Any) -> None:
         self._sign_ins.inc()
 
-    def _recorded(self, _: Flask, *, kind: str, **__: Any) -> None:
-        if kind == "sign-in failed":
-            self._failures.inc()
+    def _sign_in_failed(self, _: Flask, **__: Any) -> None:
+        self._failures.inc()
 
     def _grant_issued(self, _: Flask, **__: Any) -> None:
         self._issued.inc()

@@ -13,6 +13,11 @@ signed_in = _signals.signal("idsync-signed-in")
 signed_out = _signals.signal("idsync-signed-out")
 """A browser session ended at the person's wish. Arguments: `subject` (str)."""
 
+sign_in_failed = _signals.signal("idsync-sign-in-failed")
+"""A password, code or passkey was wrong. Arguments: `subject` (str, or None where nobody is known),
+`method` (str). Sent every time, also where the audit log notes no more of them.
+"""
+
 grant_issued = _signals.signal("idsync-grant-issued")
 """An application received an authorization code. Arguments: `subject`, `client_id` (str)."""
 

@@ -9,6 +9,7 @@ from flask.testing import FlaskClient
 
 import hosting
 from host_app import create_app
+from host_app.models import identity
 from idsync import ConfigurationError
 
 TOKEN = "t" * 40
@@ -16,7 +17,9 @@ TOKEN = "t" * 40
 
 @pytest.fixture
 def counting(database_url: str) -> Iterator[Flask]:
-    app = hosting.make_host(database_url, HOST_METRICS=True, HOST_METRICS_TOKEN=TOKEN)
+    app = hosting.make_host(
+        database_url, HOST_METRICS=True, HOST_METRICS_TOKEN=TOKEN, **hosting.NO_LIMITS
+    )
     yield app
     hosting.close_host(app)
 
@@ -96,6 +99,18 @@ def test_sign_ins_grants_refreshes_and_pulls_are_counted(counting: Flask) -> Non
         "directory_revision": 1,
         "deliveries_outstanding": 0,
     }
+
+
+def test_failures_are_counted_where_the_audit_log_notes_no_more(counting: Flask) -> None:
+    """The log has room for twenty an hour of one account; an alarm must see the others too."""
+    person = hosting.add_person(counting)
+    with counting.test_request_context():
+        user = identity.find_user(person.email)
+        for _ in range(25):
+            assert not identity.check_password(user, "a wrong one")
+    with counting.app_context():
+        assert identity.audit.count(kind="sign-in failed") == 20
+    assert figures(counting.test_client())["identity_sign_in_failures_total"] == 25
 
 
 def status(app: Flask, address: str, **headers: str) -> int:
