@@ -160,7 +160,8 @@ def assemble(
         record_replay=record_replay,
         note_caller=note_caller,
     )
-    pages, pending = Pages(settings.home_endpoint), PendingRequests(token_keys)
+    pages = Pages(settings.home_endpoint, settings.content_security_policy)
+    pending = PendingRequests(token_keys)
     logout = LogoutEndpoint(
         applications=applications,
         signing_keys=signing_keys,
@@ -181,6 +182,7 @@ def assemble(
             listing,
             revisions,
             passwords,
+            audit,
             settings.role_map,
             hashes=settings.password_exchange,
         ),

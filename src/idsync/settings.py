@@ -146,6 +146,14 @@ class Settings:
         "",
         "Languages of the site's pages as discovery announces them, space-separated (BCP 47).",
     )
+    content_security_policy: str = _setting(
+        # No `form-action`: Chromium applies it to the whole redirect chain behind a form, and the
+        # consent form's answer leads to the application.
+        "default-src 'none'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
+        "base-uri 'none'; frame-ancestors 'none'",
+        "Header of the library's own pages; yours, where your layout needs more than its own style "
+        "sheets. Keep `frame-ancestors`.",
+    )
     home_endpoint: str = _setting(
         "", "Endpoint an error page links to; without one it has no link."
     )

@@ -6,6 +6,7 @@ import pytest
 from flask import Flask
 
 from account_api.calling import ACCOUNTS, Service, a_hash, ids, register, run
+from host_app.models import identity
 from idsync.account_api.cursor import Cursor, read_cursor
 
 # --- since ----------------------------------------------------------------------------------------
@@ -112,6 +113,9 @@ def test_a_cursor_ahead_of_the_counter_makes_every_cursor_foreign(
     ahead = str(Cursor(current.incarnation, current.revision + 5, current.shape))
     answer = service.list(etag=f'"{ahead}"')  # an ETag tells it as well
     assert answer.json["cursor"] != again.json["cursor"]
+    with app.app_context():
+        events = identity.audit.events(kind="directory restored")
+        assert [one.client_id for one in events] == [service.client.client_id] * 2
     assert other.list(since=again.json["cursor"]).json["complete"] is True
 
 

@@ -130,7 +130,17 @@ def test_who_comes_meanwhile_moves_no_page(directory: Directory) -> None:
 
 @pytest.mark.parametrize(
     "after",
-    ["", "x", "!", "W10", "WzksImEiLCJiIl0", "WzAsMSwyXQ", "bnVsbA", "WzAsICJcdTAwMDAiLCAiYSJd"],
+    [
+        "",
+        "x",
+        "!",
+        "W10",
+        "WzksImEiLCJiIl0",
+        "WzAsMSwyXQ",
+        "bnVsbA",
+        "WzAsICJcdTAwMDAiLCAiYSJd",
+        "W1tb" * 2000,
+    ],
 )
 def test_an_end_of_a_page_that_is_none_is_refused(directory: Directory, after: str) -> None:
     """A changed address in the browser is no failure of the service."""

@@ -21,6 +21,7 @@ def signed_in(
         name="Ada",
         email=None,
         email_verified=False,
+        phone=None,
         tags=frozenset({tag}),
         disabled=False,
         mfa=factor,

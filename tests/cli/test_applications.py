@@ -124,10 +124,11 @@ def test_a_taken_email_id_or_phone_is_refused(app: Flask) -> None:
 def test_accounts_are_listed_and_shown(app: Flask) -> None:
     """With tags, and never with a password or the host's own key."""
     person = hosting.add_person(
-        app, "Ада", "ada@example.org", "pass word", "--tag", "wiki", "--administrator"
-    )
+        app, "Ада", "ada@example.org", "pass word", "--tag", "wiki", "--administrator",
+        "--phone", "+49 30 123456",
+    )  # fmt: skip
     shown = hosting.run(app, "idsync", "account", "show", person.id, "--json")
-    assert shown["tags"] == ["wiki"]
+    assert (shown["tags"], shown["phone"]) == (["wiki"], "+4930123456")
     assert shown["administrator"] is True
     assert "password" not in shown
     assert "Ада" in hosting.run(app, "idsync", "account", "list")

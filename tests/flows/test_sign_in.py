@@ -360,6 +360,18 @@ def test_pages_refuse_to_be_framed_cached_or_scripted(app: Flask, client: FlaskC
         assert response.headers["Referrer-Policy"] == "same-origin"
 
 
+def test_a_site_may_allow_its_own_layout_more_than_style_sheets(database_url: str) -> None:
+    """Its pages around ours may need fonts and scripts; frames are refused all the same."""
+    own = "default-src 'self' https://fonts.example; frame-ancestors 'none'"
+    app = hosting.make_host(database_url, IDSYNC_CONTENT_SECURITY_POLICY=own)
+    try:
+        page = app.test_client().get("/oauth/authorize")
+        assert page.headers["Content-Security-Policy"] == own
+        assert page.headers["X-Frame-Options"] == "DENY"
+    finally:
+        hosting.close_host(app)
+
+
 def test_names_of_applications_and_people_are_escaped(app: Flask, client: FlaskClient) -> None:
     """What is shown on the consent page was typed by strangers."""
     person = hosting.add_person(app, "<b>Ada</b>")

@@ -83,17 +83,18 @@ def plain(database_url: str) -> Iterator[Plain]:
         session.add(record)
         session.commit()
         account = Account(
-            record.account_key,
-            record.subject,
-            "Ada",
-            "ada@example.org",
-            False,
-            frozenset(),
-            False,
-            False,
-            False,
-            record.epoch,
-            record.updated_at,
+            key=record.account_key,
+            subject=record.subject,
+            name="Ada",
+            email="ada@example.org",
+            email_verified=False,
+            phone=None,
+            tags=frozenset(),
+            disabled=False,
+            mfa=False,
+            administrator=False,
+            epoch=record.epoch,
+            updated_at=record.updated_at,
         )
         applications = Applications(session, application_table, "app_", Audit(session, event_table))
         notices = LogoutNotices(

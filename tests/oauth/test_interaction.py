@@ -15,17 +15,18 @@ from idsync.signin.sessions import SignedIn
 NOW = 1_000_000
 REQUEST = AuthorizationRequest("app_1", "https://app.example/callback", ("openid", "profile"))
 ADA = Account(
-    1,
-    "s1",
-    "Ada",
-    "ada@example.org",
-    False,
-    frozenset({"wiki"}),
-    False,
-    False,
-    False,
-    b"e" * 8,
-    dt.datetime(2026, 1, 1),  # noqa: DTZ001 - the contract's times have no offset
+    key=1,
+    subject="s1",
+    name="Ada",
+    email="ada@example.org",
+    email_verified=False,
+    phone=None,
+    tags=frozenset({"wiki"}),
+    disabled=False,
+    mfa=False,
+    administrator=False,
+    epoch=b"e" * 8,
+    updated_at=dt.datetime(2026, 1, 1),  # noqa: DTZ001 - the contract's times have no offset
 )
 PERSON = SignedIn(b"a" * 16, ADA, NOW - 100, ("pwd",))
 SEEN = FirstSeen(NOW, PERSON.public_id)

@@ -29,6 +29,7 @@ from idsync.accounts.listing import Listed, Listing, Page
 from idsync.accounts.passwords import AccountPasswords
 from idsync.accounts.revision import Revisions
 from idsync.accounts.rules import roles_of
+from idsync.audit.events import Actor, Audit
 from idsync.crypto.exchange import is_exchange_hash
 from idsync.crypto.sealing import SealingKeyMissing, UnsealError
 from idsync.database import DatabaseSession, write
@@ -85,6 +86,7 @@ class AccountLists:
         listing: Listing,
         revisions: Revisions,
         passwords: AccountPasswords,
+        audit: Audit,
         role_map: Mapping[str, str],
         *,
         hashes: bool,
@@ -93,6 +95,7 @@ class AccountLists:
         self._listing = listing
         self._revisions = revisions
         self._passwords = passwords
+        self._audit = audit
         self._role_map = role_map
         self._hashes = hashes
         self._encoder = msgspec.json.Encoder()
@@ -100,11 +103,14 @@ class AccountLists:
         self._busy: set[str] = set()
         self._lock = threading.Lock()
 
-    def standing(self, tag: str | None, since: str, held: Iterable[str]) -> Standing:
+    def standing(
+        self, service: Actor, tag: str | None, since: str, held: Iterable[str]
+    ) -> Standing:
         """Compare what a reader sent, as `since` and as ETags, with the directory.
 
         A cursor ahead of the counter comes from before a backup was restored. Then the directory
-        is given a new incarnation, so that nobody follows on from what was lost.
+        is given a new incarnation, so that nobody follows on from what was lost, and the event
+        names the service: it may have made the cursor up.
         """
         now = self._now(tag)
         sent = [read_cursor(text) for text in (since, *held)]
@@ -114,7 +120,7 @@ class AccountLists:
                 "A service has changes that this database lost; it was restored from a backup. "
                 "Every service will take the whole list."
             )
-            write(self._session, lambda _: self._revisions.renew_incarnation(self._session))
+            write(self._session, lambda _: self._renew_incarnation(service))
             return Standing(self._now(tag), None, ())
         newest_first = sorted(
             (one for one in fitting[1:] if one is not None),
@@ -139,6 +145,10 @@ class AccountLists:
     def record(self, row: Listed) -> AccountOut:
         """An account as it travels."""
         return self._record(*row)
+
+    def _renew_incarnation(self, service: Actor) -> None:
+        self._revisions.renew_incarnation(self._session)
+        self._audit.record("directory restored", service)
 
     def _spooled(self, tag: str | None, since: Cursor | None) -> Written | None:
         body: IO[bytes] = SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115 - sent later

@@ -81,7 +81,7 @@ class AccountApi:
     def _list(self, service: Application) -> Response:
         query = read_query(request.query_string)
         etags = read_etags(request.headers.get("If-None-Match", ""))
-        standing = self._lists.standing(query.tag, query.since, etags)
+        standing = self._lists.standing(_actor(service), query.tag, query.since, etags)
         self._note(service, standing)
         if standing.now in standing.held or "*" in etags:
             return self._headers(Response(status=304), standing.now)

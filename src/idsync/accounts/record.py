@@ -109,6 +109,7 @@ class Account:
     name: str
     email: str | None
     email_verified: bool
+    phone: str | None
     tags: frozenset[str]
     disabled: bool
     mfa: bool
@@ -216,6 +217,7 @@ def account_columns(models: AccountModels) -> list[Any]:
         models.user_email.label("account_email"),
         table.subject,
         table.email_verified,
+        table.phone,
         table.tags,
         table.disabled_by,
         table.mfa,
@@ -233,6 +235,7 @@ def account_from(row: RowMapping) -> Account:
         name=row["account_name"] or "",
         email=row["account_email"] or None,
         email_verified=row["email_verified"],
+        phone=row["phone"],
         tags=frozenset(row["tags"]),
         disabled=row["disabled_by"] is not None,
         mfa=row["mfa"],

@@ -130,6 +130,6 @@ def _read(after: str) -> tuple[int, tuple[str, str]]:
         texts = all(isinstance(one, str) and _is_searchable(one) for one in (key, subject))
         if texts and type(number) is int and 0 <= number < len(COLUMNS):
             return number, (key, subject)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError):
         pass
     raise InvalidValue("after", "not the end of a page of accounts")

@@ -249,7 +249,6 @@ class People:
         table = self._models.table
         columns = (
             *account_columns(self._models),
-            table.c.phone,
             table.c.password,
             table.c.legacy_password,
             table.c.revision,

@@ -211,6 +211,7 @@ def _shown(one: Account) -> dict[str, Any]:
         "name": one.name,
         "email": one.email,
         "email_verified": one.email_verified,
+        "phone": one.phone,
         "tags": sorted(one.tags),
         "disabled": one.disabled,
         "mfa": one.mfa,

@@ -1,6 +1,6 @@
 """Signing out at the service: the contract's `/logout?next=` and RP-initiated logout 1.0.
 
-    no parameter of RP-initiated logout   sign out at once; on to `next` where it may be followed
+    `next`, or nothing that follows       sign out at once; on to `next` where it may be followed
     a valid id_token_hint of this person  sign out at once; on to a registered address
     anything else of it                   ask the person, on a form bound to their session
 
@@ -98,7 +98,7 @@ class LogoutEndpoint:
         if request.method == "POST" and "confirm" not in parameters:
             # Another site's POST comes without our cookie (SameSite); the GET it leads to has it.
             return redirect(add_query(url_for("idsync.logout"), parameters), 303)
-        if not parameters.keys() & RP_INITIATED:
+        if "next" in parameters or not parameters.keys() & RP_INITIATED:
             return self._sign_out(self._followed(parameters.get("next", "")))
         wanted = self._check(parameters)
         person = self._browser.current()
@@ -122,7 +122,7 @@ class LogoutEndpoint:
             return redirect(address, 303)
         # Without `next`: signing in must not lead back here, and out again.
         login_view = current_app.login_manager.login_view  # type: ignore[attr-defined]
-        return redirect(login_url(login_view) if login_view else "/", 303)
+        return redirect(login_url(login_view) if login_view else self._pages.home() or "/", 303)
 
     def _followed(self, address: str) -> str | None:
         if not address:

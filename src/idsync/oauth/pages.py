@@ -1,4 +1,5 @@
-"""The library's own pages: consent and errors. A host overrides the templates by their names.
+"""The library's own pages: consent, sign-out, waiting, errors. A host overrides the templates by
+their names.
 
 Templates live under `idsync/`; they extend `idsync/base.html`, which a host usually replaces by a
 file that extends its own base template.
@@ -16,14 +17,6 @@ from idsync.applications.application import Application
 from idsync.oauth.errors import N_, PageError
 from idsync.oauth.request import AuthorizationRequest
 
-# No `form-action`: Chromium applies it to the whole redirect chain behind a form, and the consent
-# form's answer leads to the application.
-CONTENT_SECURITY_POLICY = (
-    "default-src 'none'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
-    "base-uri 'none'; frame-ancestors 'none'"
-)
-
-
 SCOPE_TEXTS = {
     "openid": N_("Know that it is you"),
     "profile": N_("See your name and your roles"),
@@ -35,8 +28,9 @@ SCOPE_TEXTS = {
 class Pages:
     """Renders the library's pages."""
 
-    def __init__(self, home_endpoint: str) -> None:
+    def __init__(self, home_endpoint: str, content_security_policy: str) -> None:
         self._home_endpoint = home_endpoint
+        self._policy = content_security_policy
 
     def consent(
         self,
@@ -48,7 +42,7 @@ class Pages:
     ) -> Response:
         """The consent page: who asks, for whom, and for what."""
         assert authorization is not None  # noqa: S101 - only asked after the checks
-        return page(
+        return self._page(
             200,
             "idsync/consent.html",
             application=application,
@@ -60,40 +54,40 @@ class Pages:
 
     def logout(self, *, account: Account, hidden: dict[str, str], confirm: str) -> Response:
         """The question whether to sign out, where an application asks without proof."""
-        return page(
+        return self._page(
             200,
             "idsync/logout.html",
             account=account,
             hidden=hidden,
             confirm=confirm,
-            home=self._home(),
         )
 
     def error(self, error: PageError) -> Response:
         """The error page."""
-        return page(error.status, "idsync/error.html", error=error, home=self._home())
+        return self._page(error.status, "idsync/error.html", error=error)
 
     def wait(self, seconds: int) -> Response:
         """The page for somebody who tried too often."""
-        answer = page(429, "idsync/wait.html", seconds=seconds, home=self._home())
+        answer = self._page(429, "idsync/wait.html", seconds=seconds)
         answer.headers["Retry-After"] = str(seconds)
         return answer
 
-    def _home(self) -> str | None:
+    def home(self) -> str | None:
+        """The host's start page, where it named one."""
         return url_for(self._home_endpoint) if self._home_endpoint else None
 
-
-def page(status: int, template: str, **context: Any) -> Response:
-    """A rendered page with the headers every page of ours has."""
-    if "_" not in current_app.jinja_env.globals:
-        context["_"] = _untranslated  # the host translates nothing: the page is in English
-    response = Response(render_template(template, **context), status, mimetype="text/html")
-    response.headers["Cache-Control"] = "no-store"
-    response.headers["Content-Security-Policy"] = CONTENT_SECURITY_POLICY
-    response.headers["Referrer-Policy"] = "same-origin"
-    response.headers["X-Content-Type-Options"] = "nosniff"
-    response.headers["X-Frame-Options"] = "DENY"
-    return response
+    def _page(self, status: int, template: str, **context: Any) -> Response:
+        """A rendered page with the headers every page of ours has."""
+        if "_" not in current_app.jinja_env.globals:
+            context["_"] = _untranslated  # the host translates nothing: the page is in English
+        page = render_template(template, home=self.home(), **context)
+        response = Response(page, status, mimetype="text/html")
+        response.headers["Cache-Control"] = "no-store"
+        response.headers["Content-Security-Policy"] = self._policy
+        response.headers["Referrer-Policy"] = "same-origin"
+        response.headers["X-Content-Type-Options"] = "nosniff"
+        response.headers["X-Frame-Options"] = "DENY"
+        return response
 
 
 def _untranslated(text: str, **values: Any) -> str:
