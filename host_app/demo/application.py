@@ -34,6 +34,7 @@ from idsync.consumer import (
 NOT_PROVEN = "The e-mail address or the password is wrong, or only the identity service knows it."
 
 TEXTS = {
+    Verdict.UNKNOWN: "The identity service knows you, and the bookshelf does not yet.",
     Verdict.DISABLED: "Your account is disabled.",
     Verdict.NO_TAG: "Your account has no access to the bookshelf.",
     Verdict.USE_IDENTITY_SERVICE: "Your account is protected by a second factor.",

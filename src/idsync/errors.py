@@ -1,4 +1,5 @@
-"""Every error idsync raises on purpose, but for the OAuth protocol's own (`idsync.oauth.errors`).
+"""The errors a host may meet. The protocol's own are in `oauth/errors.py`, the consumer kit's in
+`consumer/errors.py`; those that never leave a part are beside what raises them.
 
 Messages are written for the person who can act on them and never contain a secret.
 """
@@ -55,13 +56,9 @@ class SecondFactorRequired(IdSyncError):
 class ClientRefused(IdSyncError):
     """A client application could not be authenticated (RFC 6749 §5.2 `invalid_client`)."""
 
-    code = "invalid_client"
-
 
 class MalformedCredentials(IdSyncError):
     """Client credentials were sent twice, or in a form that cannot be read (`invalid_request`)."""
-
-    code = "invalid_request"
 
 
 class ServiceUnavailable(IdSyncError):

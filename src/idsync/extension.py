@@ -29,8 +29,8 @@ from idsync.applications.registry import Applications
 from idsync.assembly import Parts, assemble
 from idsync.audit import announcing
 from idsync.audit.events import SYSTEM, Actor, Audit, Event
+from idsync.checks import refuse_unsafe
 from idsync.cli import commands
-from idsync.cli.checks import refuse_unsafe
 from idsync.condition import Condition
 from idsync.errors import ConfigurationError
 from idsync.mounting import at_first_request, check_keys, mount
@@ -197,13 +197,6 @@ class IdSync:
         """
         return _parts().entrance.enter(second_factor=second_factor)
 
-    def verified_epoch(self) -> bytes | None:
-        """What a second step in a later request hands to `sign_in`: None without a right password.
-
-        Keep it in the session meanwhile; a password changed between the steps then ends them.
-        """
-        return _parts().sign_in.browser.verified_epoch()
-
     def set_password(self, user: Any, plain: str) -> None:
         """Give a user a new password; ends every session and grant they have.
 
@@ -237,20 +230,18 @@ class IdSync:
         user: Any,
         *,
         amr: Iterable[str] = ("pwd",),
-        epoch: bytes | None = None,
         auth_time: int | None = None,
         remember: bool = False,
     ) -> bool:
         """Sign a user in at this browser and commit.
 
         amr: how they proved who they are (RFC 8176); with "mfa" when by more than one factor.
-        auth_time: when they did, in unix seconds, where it was not now. epoch: `verified_epoch`
-        of the earlier request in which the password was checked. False for
-        a disabled account, where a password was changed since, and where Flask-Login refuses; and
-        where a second factor is still to come: then `factors.awaited()` is True.
+        auth_time: when they did, in unix seconds, where it was not now. False for a disabled
+        account, where the password was changed since it was checked, and where Flask-Login refuses;
+        and where a second factor is still to come: then `factors.awaited()` is True.
         """
         return _parts().sign_in.browser.sign_in(
-            _unwrapped(user), amr, epoch=epoch, auth_time=auth_time, remember=remember
+            _unwrapped(user), amr, auth_time=auth_time, remember=remember
         )
 
     def sign_out(self, next: str = "") -> Response:

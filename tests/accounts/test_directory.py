@@ -13,6 +13,7 @@ from idsync.assembly import Parts
 from idsync.audit.events import COMMAND, Actor
 from idsync.crypto.exchange import ExchangeHash
 from idsync.errors import InvalidValue, UnknownRecord
+from listed import changes_since
 
 SERVICE = Actor("service", "app_wiki")
 HASH = str(ExchangeHash.create("secret", iterations=10_000))
@@ -243,7 +244,7 @@ def test_an_erased_id_stays_taken_and_consumers_hear_of_it(
     with pytest.raises(InvalidValue, match="taken"):
         add(directory, subject="ada")
     db.session.rollback()
-    changes = parts.listing.changes_since(seen)
+    changes = changes_since(parts.listing, seen)
     assert changes.removed == ["ada"]
     assert changes.revision == seen + 1
     add(directory)  # the e-mail is free again
@@ -261,15 +262,15 @@ def test_changes_since_follow_a_tag(directory: Directory, parts: Parts) -> None:
     """New and changed holders, and those who lost the tag or went."""
     ada = add(directory, tags=["wiki", "ученик"])
     eve = add(directory, name="Eve", email="eve@example.org", tags=["wiki2"])
-    start = parts.listing.changes_since(0, "wiki")
+    start = changes_since(parts.listing, 0, "wiki")
     assert [account.subject for account in start.accounts] == [ada]
-    assert [one.subject for one in parts.listing.changes_since(0, "ученик").accounts] == [ada]
+    assert [one.subject for one in changes_since(parts.listing, 0, "ученик").accounts] == [ada]
     change(directory, eve, tags_add=("wiki",))
     change(directory, ada, tags_remove=("wiki",))
-    later = parts.listing.changes_since(start.revision, "wiki")
+    later = changes_since(parts.listing, start.revision, "wiki")
     assert [account.subject for account in later.accounts] == [eve]
     assert later.removed == [ada]
-    assert parts.listing.changes_since(later.revision, "wiki").accounts == []
+    assert changes_since(parts.listing, later.revision, "wiki").accounts == []
 
 
 # --- the host's own code ------------------------------------------------------------------------
@@ -322,7 +323,7 @@ def test_deleting_a_user_by_the_host_is_an_erasure(directory: Directory, parts: 
     seen = revision(parts)
     db.session.delete(directory.record(subject).user)
     db.session.commit()
-    assert parts.listing.changes_since(seen).removed == [subject]
+    assert changes_since(parts.listing, seen).removed == [subject]
 
 
 def test_nothing_of_a_deleted_user_passes_to_the_next_with_the_same_key(

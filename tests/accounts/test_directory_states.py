@@ -26,6 +26,7 @@ from idsync.audit.events import COMMAND, Actor
 from idsync.crypto.exchange import ExchangeHash
 from idsync.errors import InvalidValue
 from idsync.extension import EXTENSION
+from listed import changes_since
 
 TAGS = ("wiki", "mail", "ученик")
 HASHES = [str(ExchangeHash.create(word, iterations=10_000)) for word in ("one", "two")]
@@ -206,7 +207,7 @@ class DirectoryMachine(RuleBasedStateMachine):
     def follow(self, tag: str | None) -> None:
         """A consuming service's copy, kept by what changed since it looked last."""
         revision, copy = self.copies[tag]
-        changed = self.parts.listing.changes_since(revision, tag)
+        changed = changes_since(self.parts.listing, revision, tag)
         for account in changed.accounts:
             copy[account.subject] = self._seen(account)
         for subject in changed.removed:
@@ -216,7 +217,7 @@ class DirectoryMachine(RuleBasedStateMachine):
 
     @rule(tag=st.sampled_from([None, *TAGS, "never given"]))
     def read_all(self, tag: str | None) -> None:
-        whole = self.parts.listing.changes_since(0, tag)
+        whole = changes_since(self.parts.listing, 0, tag)
         assert {one.subject: self._seen(one) for one in whole.accounts} == self.model.expected(tag)
         assert whole.removed == []
 

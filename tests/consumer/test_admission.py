@@ -126,7 +126,7 @@ def test_somebody_signed_in_there_is_looked_up_and_pulled_once(
     admitted = admit_signed_in(wiki.copy, ada.id)
     assert admitted.verdict is Verdict.ADMITTED
     assert admitted.account == copied(wiki.store)[ada.id]
-    assert admit_signed_in(wiki.copy, "nobody").verdict is Verdict.WRONG
+    assert admit_signed_in(wiki.copy, "nobody").verdict is Verdict.UNKNOWN
 
 
 def test_the_lease_ends_by_the_clock(

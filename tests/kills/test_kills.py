@@ -18,6 +18,7 @@ from idsync.crypto.keys import key_id, parse_keys
 from idsync.crypto.sealing import Sealer
 from idsync.extension import EXTENSION
 from kills.killing import FLASK, kill_when, run
+from listed import changes_since
 
 CHANGE_EVERYBODY = ("-m", "tests.kills.change_everybody")
 
@@ -105,7 +106,7 @@ def kill_adoptions(host: Flask, settings: dict[str, Any], people: int, kills: in
     assert number_of("idsync_account") == people
     assert number_of("idsync_account WHERE revision = 0") == 0
     assert number_of("idsync_account WHERE email_key IS NULL") == people // 10
-    assert len(host.extensions[EXTENSION].listing.changes_since(0).accounts) == people
+    assert len(changes_since(host.extensions[EXTENSION].listing, 0).accounts) == people
     assert hosting.run(host, "idsync", "adopt", "--json")["adopted"] == 0
     assert_sound(host)
     return interrupted.midway
@@ -209,7 +210,7 @@ def kill_scripts(host: Flask, settings: dict[str, Any], people: int, kills: int)
         identity.directory.add(actor=COMMAND, name=f"Person {index}")
     db.session.commit()
     listing = host.extensions[EXTENSION].listing
-    start = listing.changes_since(0)
+    start = changes_since(listing, 0)
     db.session.rollback()
     interrupted = Interrupted(
         people, people, lambda: number_of("person WHERE name LIKE '%, changed'")
@@ -221,7 +222,7 @@ def kill_scripts(host: Flask, settings: dict[str, Any], people: int, kills: int)
             interrupted.kill(1, settings, *CHANGE_EVERYBODY)
         else:
             run(settings, *CHANGE_EVERYBODY)
-        changes = listing.changes_since(revision)
+        changes = changes_since(listing, revision)
         db.session.rollback()
         copy |= {account.subject: account.name for account in changes.accounts}
         revision = changes.revision

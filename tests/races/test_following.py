@@ -11,8 +11,8 @@ from flask import Flask
 
 import hosting
 from host_app.models import db
-from idsync.accounts.listing import ListedAccount
 from idsync.crypto.exchange import ExchangeHash
+from listed import ListedAccount, changes_since
 from races import deeds
 from races.crew import Crew
 
@@ -30,7 +30,7 @@ class Copy:
 
     def follow(self) -> int:
         """Take what changed; how much that was."""
-        changes = self._listing.changes_since(self.revision, self._tag)
+        changes = changes_since(self._listing, self.revision, self._tag)
         assert changes.revision >= self.revision
         for account in changes.accounts:
             self.accounts[account.subject] = account
@@ -41,7 +41,7 @@ class Copy:
 
     def check(self) -> None:
         """Compare with the whole list, read in the same snapshot."""
-        whole = self._listing.changes_since(0, self._tag)
+        whole = changes_since(self._listing, 0, self._tag)
         assert whole.revision == self.revision
         assert {account.subject: account for account in whole.accounts} == self.accounts
 

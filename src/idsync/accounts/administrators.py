@@ -23,7 +23,7 @@ class Administrators:
         self._session = session
         self._models = models
 
-    def held(self, actor: Actor) -> frozenset[str]:
+    def lock_all(self, actor: Actor) -> frozenset[str]:
         """The subjects of all of them, locked until the transaction ends.
 
         To be called before any other account is locked: all who take an administrator away meet
@@ -35,7 +35,7 @@ class Administrators:
         """Refuse what somebody asked for who was let in as an administrator and is none by now.
 
         epoch: of their account when they were let in. All of them stay locked until the transaction
-        ends, as by `held`, so that nobody is demoted or signed out in between. Raises
+        ends, as by `lock_all`, so that nobody is demoted or signed out in between. Raises
         AdministratorRequired, or RecentSignInRequired.
         """
         epochs = self._epochs()

@@ -77,7 +77,7 @@ def change_disabled(record: AccountRecord, disabled: bool, actor: Actor) -> None
         record.disabled_by = None
 
 
-def held(record: AccountRecord) -> dict[str, Any]:
+def values_of(record: AccountRecord) -> dict[str, Any]:
     """What may differ after a change, by the names that the audit log has for it."""
     return {
         "name": record.user.name,

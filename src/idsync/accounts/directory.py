@@ -19,15 +19,11 @@ from idsync.accounts.change import (
     Change,
     change_disabled,
     differences,
-    held,
     protect_administrator,
+    values_of,
 )
 from idsync.accounts.passwords import AccountPasswords
-from idsync.accounts.record import (
-    AccountModels,
-    AccountRecord,
-    new_record,
-)
+from idsync.accounts.record import AccountModels, AccountRecord, new_record
 from idsync.accounts.rules import (
     LONGEST_EMAIL,
     checked_email,
@@ -172,18 +168,18 @@ class Directory(AccountSearch):
         UnknownRecord or InvalidValue.
         """
         taken_away = change.takes_administrator_away()
-        administrators = self._administrators.held(actor) if taken_away else frozenset()
+        administrators = self._administrators.lock_all(actor) if taken_away else frozenset()
         record = self.record(subject)
         if taken_away:
             keep_one(taken_away, record, administrators)
         if actor.kind == "service":
             protect_administrator(record, change)
-        both = {*checked_tags("tags_add", change.tags_add)} & {
-            *checked_tags("tags_remove", change.tags_remove)
-        }
-        if both:
-            raise InvalidValue("tags_add", "%(tag)r is to be removed as well", tag=min(both))
-        before = held(record)
+        added = {*checked_tags("tags_add", change.tags_add)}
+        removed = {*checked_tags("tags_remove", change.tags_remove)}
+        if added & removed:
+            both = min(added & removed)
+            raise InvalidValue("tags_add", "%(tag)r is to be removed as well", tag=both)
+        before = values_of(record)
         if change.name is not UNSET:
             record.user.name = checked_name(change.name)
         if change.email is not UNSET:
@@ -193,14 +189,13 @@ class Directory(AccountSearch):
         if change.administrator is not UNSET:
             record.administrator = change.administrator
         self._change_password(record, change)
-        tags = {*record.tags, *checked_tags("tags_add", change.tags_add)}
-        tags -= {*checked_tags("tags_remove", change.tags_remove)}
+        tags = {*record.tags, *added} - removed
         if tags != {*record.tags}:
             record.tags = sorted(tags)
         if change.disabled is not UNSET:
             change_disabled(record, change.disabled, actor)
         self._flush()
-        details = differences(before, held(record))
+        details = differences(before, values_of(record))
         if details:
             email = before["email"] if "email" in details["fields"] else None
             self._audit.record(
@@ -219,7 +214,7 @@ class Directory(AccountSearch):
 
         Raises UnknownRecord, or InvalidValue for the last administrator.
         """
-        administrators = self._administrators.held(actor)
+        administrators = self._administrators.lock_all(actor)
         record = self.record(subject)
         keep_one("id", record, administrators)
         if actor.kind == "service":

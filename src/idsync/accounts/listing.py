@@ -7,10 +7,7 @@ is read as a stream.
 from __future__ import annotations
 
 import datetime as dt
-import json
 from collections.abc import Iterator, Sequence
-from contextlib import closing
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
@@ -55,21 +52,6 @@ class Listed(NamedTuple):
     updated_at: dt.datetime
 
 
-@dataclass(frozen=True, slots=True)
-class ListedAccount:
-    """An account in a list, for those who want few. password: the sealed verifier."""
-
-    subject: str
-    name: str
-    email: str | None
-    tags: list[str]
-    disabled: bool
-    mfa: bool
-    administrator: bool
-    password: bytes | None
-    updated_at: dt.datetime
-
-
 class Page:
     """A list being read, once; incarnation and revision are known from the start.
 
@@ -92,16 +74,6 @@ class Page:
     def close(self) -> None:
         """End the reading, also in the middle."""
         self._result.close()
-
-
-@dataclass(frozen=True, slots=True)
-class Changes:
-    """What a reader at an earlier revision lacks; `removed` are subjects."""
-
-    incarnation: bytes
-    revision: int
-    accounts: list[ListedAccount]
-    removed: list[str]
 
 
 class Listing:
@@ -132,19 +104,6 @@ class Listing:
             self._session.connection().execute(statement.where(table.c.subject == subject)).first()
         )
         return None if row is None else Listed(*row)
-
-    def changes_since(self, revision: int, tag: str | None = None) -> Changes:
-        """The same at once, for those who want it in memory."""
-        with closing(self.read(revision, tag)) as page:
-            listed = [
-                Listed(*row[2:]) for rows in page.chunks() for row in rows if row[2] is not None
-            ]
-        return Changes(
-            page.incarnation,
-            page.revision,
-            [_account(row) for row in listed if row.matches],
-            [row.subject for row in listed if not row.matches],
-        )
 
     def _statement(self, revision: int, tag: str | None) -> Any:
         table, directory = self._models.table, self._directory
@@ -203,17 +162,3 @@ def has_tag(session: DatabaseSession, models: AccountModels, tag: str) -> Any:
         return type_coerce(tags, JSONB).contains([tag])
     each = func.json_each(tags).table_valued("value")
     return exists().where(each.c.value == tag).correlate(models.table)
-
-
-def _account(row: Listed) -> ListedAccount:
-    return ListedAccount(
-        subject=row.subject,
-        name=row.name or "",
-        email=row.email or None,
-        tags=json.loads(row.tags),
-        disabled=row.disabled_by is not None,
-        mfa=row.mfa,
-        administrator=row.administrator,
-        password=row.password,
-        updated_at=row.updated_at,
-    )

@@ -68,13 +68,7 @@ class Services:
 
     def all(self) -> list[Service]:
         """Every service by name."""
-        incarnation, revision = self._revisions.current(self._session)
-        pulls = self._pulls.all()
-        return [
-            _service(one, pulls.get(one.client_id), incarnation, revision)
-            for one in self._applications.all()
-            if one.accounts
-        ]
+        return [service for service, _ in self._with_pulls()[1]]
 
     def find(self, client_id: str) -> Service | None:
         """One service; None where the application is none."""
@@ -82,12 +76,21 @@ class Services:
 
     def arrivals(self, revision: int, changed_at: dt.datetime) -> list[Arrival]:
         """Whether each service has the change that was made at this revision and time (UTC)."""
-        incarnation, _ = self._revisions.current(self._session)
-        pulls = self._pulls.all()
+        incarnation, services = self._with_pulls()
         return [
-            self._arrival(one, pulls.get(one.client_id), incarnation, revision, changed_at)
-            for one in self.all()
+            self._arrival(service, pull, incarnation, revision, changed_at)
+            for service, pull in services
         ]
+
+    def _with_pulls(self) -> tuple[bytes, list[tuple[Service, Pull | None]]]:
+        """The directory's incarnation, and every service with its last pull."""
+        incarnation, revision = self._revisions.current(self._session)
+        pulls, services = self._pulls.all(), []
+        for one in self._applications.all():
+            if one.accounts:
+                pull = pulls.get(one.client_id)
+                services.append((_service(one, pull, incarnation, revision), pull))
+        return incarnation, services
 
     def _arrival(
         self,

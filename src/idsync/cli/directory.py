@@ -10,7 +10,7 @@ from flask.cli import AppGroup, with_appcontext
 
 from idsync.accounts.adoption import Adoption
 from idsync.accounts.names import fold_all_names
-from idsync.cli.checks import circumstances, unsafe_settings
+from idsync.checks import circumstances, unsafe_settings
 from idsync.cli.output import (
     clear_errors,
     commit,

@@ -46,6 +46,7 @@ class Verdict(enum.Enum):
 
     ADMITTED = "admitted"
     WRONG = "wrong"
+    UNKNOWN = "unknown"
     DISABLED = "disabled"
     NO_TAG = "no tag"
     USE_IDENTITY_SERVICE = "use the identity service"
@@ -85,7 +86,7 @@ def admit_signed_in(copy: LocalCopy, subject: str) -> Admission:
 
     It has proven the person and asked for what their account asks for, so neither password nor
     the age of the copy counts. Somebody who is missing, or not to be admitted, may have changed a
-    moment ago: the copy is pulled once. `WRONG` stands for somebody who is still missing.
+    moment ago: the copy is pulled once. `UNKNOWN` is for somebody who is still missing.
 
     Raises the errors of `LocalCopy.pull` only when somebody is missing and cannot be pulled.
     """
@@ -95,7 +96,7 @@ def admit_signed_in(copy: LocalCopy, subject: str) -> Admission:
     try:
         copy.pull_for_person()
     except ConsumerError:
-        if first.verdict is Verdict.WRONG:
+        if first.verdict is Verdict.UNKNOWN:
             raise
         return first
     return _decide_signed_in(copy, copy.store.by_id(subject))
@@ -132,7 +133,7 @@ def _decide(
 
 def _decide_signed_in(copy: LocalCopy, account: Account | None) -> Admission:
     if account is None:
-        return Admission(Verdict.WRONG, proven=True)
+        return Admission(Verdict.UNKNOWN, proven=True)
     refusal = _refusal(account, copy.service_tag)
     if refusal is not None:
         return Admission(refusal, proven=True)

@@ -44,11 +44,9 @@ class AuthorizationCodeGrant(AuthlibCodeGrant):
         return authorization.redirect_uri
 
     def create_authorization_response(
-        self, redirect_uri: str, grant_user: SignedIn | None
+        self, redirect_uri: str, grant_user: SignedIn
     ) -> tuple[int, str, list[tuple[str, str]]]:
         """Write the grant and redirect with its code, the state and our issuer (RFC 9207)."""
-        if grant_user is None:
-            raise InvalidGrantError("Nobody is signed in.")
         authorization: AuthorizationRequest = self.request.authorization
         grant_id = self.server.issue(
             NewGrant(
@@ -82,7 +80,7 @@ class AuthorizationCodeGrant(AuthlibCodeGrant):
     def authenticate_user(self, authorization_code: Grant) -> Any:
         """The account, unless something has ended the grant or the code is too old."""
         grant = authorization_code
-        if not grant.stands() or not grant.admitted:
+        if not grant.stands or not grant.admitted:
             return None
         return grant.account if grant.redeemed or grant.expires_at > time.time() else None
 

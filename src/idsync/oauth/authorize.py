@@ -94,8 +94,7 @@ class AuthorizeEndpoint:
         self, pending: Pending, person: SignedIn | None, *, agreed: bool = False
     ) -> Answer:
         oauth_request = self._check(pending)
-        authorization, application = oauth_request.authorization, oauth_request.client
-        assert authorization is not None  # noqa: S101 - set by the checks just passed
+        authorization, application = oauth_request.checked, oauth_request.client
         pending = self._carried(pending, oauth_request)
         consented: frozenset[str] = frozenset()
         if person is not None and not application.first_party:
@@ -123,7 +122,7 @@ class AuthorizeEndpoint:
             "GET", self._server.issuer() + request.path, pending.parameters
         )
         try:
-            self._server.get_consent_grant(oauth_request)
+            self._server.check_authorization_request(oauth_request)
         except OAuth2Error as error:
             raise RedirectNow(self._error_redirect(oauth_request, error)) from None
         return oauth_request
@@ -152,7 +151,7 @@ class AuthorizeEndpoint:
         return self._pages.consent(
             application=oauth_request.client,
             account=person.account,
-            authorization=oauth_request.authorization,
+            authorization=oauth_request.checked,
             pending=self._pending.sign_form(form),
         )
 
@@ -181,9 +180,7 @@ class AuthorizeEndpoint:
 
     def _carried(self, pending: Pending, oauth_request: OAuthRequest) -> Pending:
         """The checked request as it goes on through our pages."""
-        authorization = oauth_request.authorization
-        assert authorization is not None  # noqa: S101 - only asked after the checks
-        return replace(pending, parameters=carried(pending.parameters, authorization))
+        return replace(pending, parameters=carried(pending.parameters, oauth_request.checked))
 
     def _address_of(self, pending: Pending) -> str:
         return url_for("idsync.authorize", pending=self._pending.sign(pending))
@@ -193,7 +190,7 @@ class AuthorizeEndpoint:
 
     def _error_redirect(self, oauth_request: OAuthRequest, error: OAuth2Error) -> Answer:
         """An error on its way to the application: with `state` and `iss`, always."""
-        redirect_uri = error.redirect_uri or oauth_request.authorization.redirect_uri  # type: ignore[union-attr]
+        redirect_uri = error.redirect_uri or oauth_request.checked.redirect_uri
         answer = {
             "error": error.error,
             "error_description": error.description or None,

@@ -52,7 +52,7 @@ def machine_blueprint(
     jwks: JwksEndpoint,
     discovery: DiscoveryEndpoint,
 ) -> Blueprint:
-    """Token, userinfo, keys and discovery; callable from browsers of any origin."""
+    """Token, userinfo, revocation, keys and discovery; callable from browsers of any origin."""
     blueprint = Blueprint(MACHINE, __name__)
 
     def add(path: str, name: str, view: Any, *methods: str) -> None:

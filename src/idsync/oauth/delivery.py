@@ -226,7 +226,7 @@ class DeliveryWorker:
                 try:
                     self._begin(threads)
                     if self._running:
-                        self._note_finished(LOOK_EVERY)
+                        self._note_finished()
                     elif once:
                         return
                     else:
@@ -237,9 +237,9 @@ class DeliveryWorker:
                         raise
                     log.exception("The database did not answer.")
                     stop.wait(5 * LOOK_EVERY)
-            patience = time.monotonic() + 2 * TIMEOUT
-            while self._running and time.monotonic() < patience:
-                self._note_finished(LOOK_EVERY)
+            deadline = time.monotonic() + 2 * TIMEOUT
+            while self._running and time.monotonic() < deadline:
+                self._note_finished()
 
     def _begin(self, threads: ThreadPoolExecutor) -> None:
         busy = Counter(notice.client_id for notice in self._running.values())
@@ -250,8 +250,8 @@ class DeliveryWorker:
             else:
                 self._running[threads.submit(post_logout_token, *letter)] = notice
 
-    def _note_finished(self, patience: float | None) -> None:
-        finished, _ = wait(self._running, patience, FIRST_COMPLETED)
+    def _note_finished(self) -> None:
+        finished, _ = wait(self._running, LOOK_EVERY, FIRST_COMPLETED)
         for future in finished:
             notice = self._running.pop(future)
             try:

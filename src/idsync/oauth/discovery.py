@@ -12,6 +12,7 @@ from idsync.applications.authentication import BASIC, NONE, POST
 from idsync.machine import json_response
 from idsync.oauth.claims import CLAIMS
 from idsync.oauth.id_token import ACR_VALUES
+from idsync.oauth.request import PROMPTS
 from idsync.oauth.signing_keys import CACHE_SECONDS, SigningKeys
 
 
@@ -46,7 +47,7 @@ def server_metadata(
         ],
         "claim_types_supported": ["normal"],
         "acr_values_supported": list(ACR_VALUES),
-        "prompt_values_supported": ["none", "login", "consent", "select_account"],
+        "prompt_values_supported": list(PROMPTS),
         "display_values_supported": ["page"],
         **({"ui_locales_supported": list(ui_locales)} if ui_locales else {}),
         "claims_parameter_supported": False,

@@ -84,8 +84,11 @@ class Grant:
         """Whether the code was exchanged."""
         return self.redeemed_at is not None
 
+    @property
     def stands(self) -> bool:
-        """Whether nothing has ended it: revocation, a new epoch, a disabled account."""
+        """Whether nothing has ended it: revocation, a new epoch, a disabled account, an application
+        that was switched off.
+        """
         return (
             self.revoked_at is None
             and self.application_active

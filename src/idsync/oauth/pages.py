@@ -37,11 +37,10 @@ class Pages:
         *,
         application: Application,
         account: Account,
-        authorization: AuthorizationRequest | None,
+        authorization: AuthorizationRequest,
         pending: str,
     ) -> Response:
         """The consent page: who asks, for whom, and for what."""
-        assert authorization is not None  # noqa: S101 - only asked after the checks
         return self._page(
             200,
             "idsync/consent.html",

@@ -23,7 +23,7 @@ ENDED_FOR = 86_400
 """Seconds that ended grants and sessions are kept, for the person who asks what happened."""
 
 NOTICE_FOR = 86_400
-"""Seconds that a logout token's row is kept after it was delivered or given up."""
+"""Seconds from its beginning that a logout token's row is kept, unless it is still to be sent."""
 
 CODE_FOR = 3600
 """Seconds that a code sent to a phone is kept; it lived 300."""

@@ -39,7 +39,7 @@ class RefreshTokenGrant(AuthlibRefreshGrant):
     def authenticate_user(self, credential: Grant) -> Any:
         """The account. What has ended the grant is `invalid_grant`, never Authlib's code."""
         grant = credential
-        if not grant.stands() or grant.expires_at <= time.time():
+        if not grant.stands or grant.expires_at <= time.time():
             raise InvalidGrantError("The grant has ended; the person must sign in again.")
         if not grant.admitted:
             raise InvalidGrantError("This account has no access to this service any more.")
@@ -86,6 +86,6 @@ class RefreshTokenGrant(AuthlibRefreshGrant):
         )
 
     def _refuse_replay(self, grant: Grant) -> None:
-        if grant.stands():
+        if grant.stands:
             self.server.revoke_replayed(grant, "refresh token")
         raise InvalidGrantError("The refresh token was used before.")

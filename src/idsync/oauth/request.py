@@ -11,7 +11,7 @@
       7. response_type                              invalid_request, unsupported_response_type
       8. response_mode other than query             invalid_request
       9. code challenge (RFC 7636)                  invalid_request
-     10. nonce, prompt, max_age                     invalid_request
+     10. prompt, max_age                            invalid_request
      11. id_token_hint (`server.py`, which has the keys)  invalid_request
 
 The order of the first four is a matter of safety: nothing is sent to an address before it is known
@@ -54,7 +54,7 @@ is asked for wherever there is one, and the pages fit every window.
 HINTED_SUBJECT = "hinted_subject"
 """Stands for the id_token_hint in a request that we carry on; never read from outside."""
 
-PROMPTS = frozenset({"none", "login", "consent", "select_account"})
+PROMPTS = ("none", "login", "consent", "select_account")
 
 _S256_CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")  # BASE64URL of a SHA-256, RFC 7636 §4.2
 _MAX_AGE = re.compile(r"[0-9]{1,9}")
@@ -182,7 +182,7 @@ def _prompts(text: str) -> frozenset[str]:
     prompts = frozenset(text.split())
     if "none" in prompts and len(prompts) > 1:
         raise errors.InvalidAuthorizationRequest("prompt=none stands alone.")
-    if prompts - PROMPTS:
+    if not prompts <= {*PROMPTS}:
         raise errors.InvalidAuthorizationRequest("prompt has an unknown value.")
     return prompts
 

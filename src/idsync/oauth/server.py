@@ -88,6 +88,12 @@ class OAuthRequest(OAuth2Request):
         self.authorization: AuthorizationRequest | None = None
 
     @property
+    def checked(self) -> AuthorizationRequest:
+        """The checked parameters of an authorization request."""
+        assert self.authorization is not None  # noqa: S101 - only asked after the checks
+        return self.authorization
+
+    @property
     def form(self) -> dict[str, str]:
         """The single values of the parameters."""
         return self.payload.data

@@ -23,7 +23,7 @@ from idsync.oauth.token import FORM, error_body
 class BearerRefused(Exception):
     """A request without a usable access token (RFC 6750 §3.1).
 
-    `code` is None where no token was sent at all: then the answer names no error.
+    `code` is None where no token was sent at all: then the challenge names no error.
     """
 
     def __init__(self, status: int, code: str | None, description: str) -> None:
@@ -60,7 +60,7 @@ class UserinfoEndpoint:
         if token.expires_at <= time.time():
             raise BearerRefused(401, "invalid_token", "The access token has expired.")
         grant = self._store.find(token.grant_id)
-        if grant is None or not grant.redeemed or not grant.stands() or not grant.admitted:
+        if grant is None or not grant.redeemed or not grant.stands or not grant.admitted:
             raise BearerRefused(401, "invalid_token", "The access token is not valid any more.")
         note_caller(subject=grant.account.subject, client_id=grant.client_id)
         return token, grant

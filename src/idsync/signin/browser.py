@@ -258,11 +258,6 @@ class BrowserSessions:
             return verified.epoch
         return record.epoch
 
-    def verified_epoch(self) -> bytes | None:
-        """The epoch of the password verified in this request, to be carried to a later one."""
-        verified: Verified | None = g.get("idsync_verified")
-        return None if verified is None else verified.epoch
-
     def _on_logout(self, app: Flask, user: Any, **_: Any) -> None:
         session_id = cookies.session_id()
         cookies.forget()

@@ -58,7 +58,8 @@ _logger = logging.getLogger(__name__)
 def define_try_table(metadata: MetaData) -> Table:
     """`idsync_try`: one row per limit in use. `free_at` is in unix milliseconds.
 
-    `key` is a hash, because unknown people are counted too and what they typed is not ours to keep.
+    `id` is a hash of whose limit it is: unknown people are counted too, and what they typed is not
+    ours to keep.
     """
     return Table(
         "idsync_try",

@@ -44,7 +44,7 @@ class OwnEmail:
         keys: tuple[bytes, ...],
         passwords_sent: TryLimit,
         changes_sent: TryLimit,
-        addresses: AddressLimit,
+        visitors: AddressLimit,
         forgive_tries: Callable[[str], None],
         outbox: Outbox,
         send_mail: SendMail,
@@ -62,7 +62,7 @@ class OwnEmail:
         self._passwords_sent = passwords_sent
         self._changes_sent = changes_sent
         self._forgive_tries = forgive_tries
-        self._addresses = addresses
+        self._visitors = visitors
         self._outbox = outbox
         self._send_mail = send_mail
         self._issuer = issuer
@@ -216,8 +216,8 @@ class OwnEmail:
             raise InvalidValue("email", "this service sends no mail")
 
     def _count(self, sends: TryLimit, whose: str) -> None:
-        self._addresses.check()
-        self._addresses.count()
+        self._visitors.check()
+        self._visitors.count()
         sends.take(whose)
 
     def _own_link(self, user: Any, link: str) -> tuple[Link | None, Account]:

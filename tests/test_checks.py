@@ -10,7 +10,7 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 import hosting
 from host_app import create_app
 from idsync import ConfigurationError
-from idsync.cli.checks import Circumstances, circumstances, refused_settings, unsafe_settings
+from idsync.checks import Circumstances, circumstances, refused_settings, unsafe_settings
 from idsync.settings import Settings
 
 ELSEWHERE = make_url("postgresql+psycopg://identity@db.example.org/identity")
