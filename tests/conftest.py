@@ -4,12 +4,19 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
 import databases
 import hosting
+
+# How long an example takes is the machine's affair: a busy one must not fail a rule that holds.
+hypothesis.settings.register_profile(
+    "patient", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("patient")
 
 
 @pytest.fixture(scope="session", params=["sqlite", "postgresql"])
