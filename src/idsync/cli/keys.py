@@ -75,7 +75,8 @@ def rotate(algorithm: tuple[str, ...], as_json: bool) -> None:
     say("\n".join(lines), made, as_json)
 
 
-@keys.command("retire")
+# An id is the key's hash and may begin with a hyphen, as options do.
+@keys.command("retire", context_settings={"ignore_unknown_options": True})
 @click.argument("kid")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @clear_errors
