@@ -16,6 +16,7 @@ from sqlalchemy.pool import NullPool
 
 DEFAULT_POSTGRESQL = "postgresql+psycopg://postgres@127.0.0.1:5432/postgres"
 CONNECT_TIMEOUT = 5  # seconds
+END_TIMEOUT = 30  # seconds that a connection gets to end
 # The first key of the advisory locks that tell which test databases are in use; any number will do.
 LOCK_CLASS = 0x1D5F
 
@@ -55,14 +56,23 @@ def empty_postgresql(url: str) -> None:
 
     Connections that a test left open are closed first: their locks would make this wait for ever.
     """
+    end_connections(url)
     with _connect(make_url(url)) as connection:
-        connection.execute(
-            text(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
-            )
-        )
         connection.execute(text("DROP SCHEMA public CASCADE; CREATE SCHEMA public"))
+
+
+def end_connections(url: str) -> None:
+    """End all connections to a PostgreSQL database, as its server does where a client is gone.
+
+    Waits until they are gone: what they held is free then.
+    """
+    parsed = make_url(url)
+    others = "FROM pg_stat_activity WHERE datname = :name AND pid <> pg_backend_pid()"
+    with _connect(parsed) as connection:
+        connection.execute(
+            text(f"SELECT pg_terminate_backend(pid, :patience) {others}"),
+            {"name": parsed.database, "patience": END_TIMEOUT * 1000},
+        )
 
 
 def _take_number(connection: Connection) -> int:

@@ -45,8 +45,8 @@ class MailServer:
         mail = message_from_bytes(content, policy=default)
         assert isinstance(mail, EmailMessage)
         mail["X-Recipients"] = ", ".join(envelope.rcpt_tos)
-        self.mails.append(mail)
         self.was_secure.append(session.ssl is not None or bool(server._tls_protocol))
+        self.mails.append(mail)  # last, because others wait for it
         return "250 OK"
 
 

@@ -10,6 +10,7 @@ from flask import Flask
 from sqlalchemy import create_engine, make_url, text
 from sqlalchemy.pool import NullPool
 
+import databases
 import hosting
 
 
@@ -63,13 +64,10 @@ class PostgresqlBackup(Backup):
 
     def _run(self, *statements: str) -> None:
         hosting.close_host(self._app)
+        databases.end_connections(self._app.config["SQLALCHEMY_DATABASE_URI"])
         server = self._url.set(database="postgres")
         engine = create_engine(server, poolclass=NullPool, isolation_level="AUTOCOMMIT")
         with engine.connect() as connection:
-            end = text(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = :name"
-            )
-            connection.execute(end, {"name": self._name})
             for statement in statements:
                 connection.execute(text(statement))
 

@@ -10,8 +10,8 @@ import pytest
 from flask import Flask
 from sqlalchemy.exc import OperationalError
 
+import databases
 from account_api.calling import ACCOUNTS, Service, rows
-from account_api.test_one_list_at_a_time import end_connections
 from host_app.models import User, db
 
 CHUNK = 50  # rows read at a time
@@ -101,14 +101,20 @@ def test_a_reader_that_goes_away_leaves_nothing(service: Service, files: Files) 
 
 
 @pytest.mark.parametrize("database_server", ["postgresql"], indirect=True)
-def test_a_database_that_dies_in_mid_list_is_503(service: Service, files: Files) -> None:
+def test_a_database_that_dies_in_mid_list_is_503(
+    service: Service, files: Files, database_url: str
+) -> None:
     """Not half a list: a consumer would take those who are missing away. Changes alike."""
-    files.at_write = dict.fromkeys((1, 2, 3), lambda: end_connections(service.app))
+
+    def die() -> None:
+        databases.end_connections(database_url)
+
+    files.at_write = dict.fromkeys((1, 2, 3), die)
     check_unavailable(service.list())
     files.at_write.clear()
     cursor = service.whole()["cursor"]
     rename_all(service.app)
-    files.at_write = {2: lambda: end_connections(service.app)}
+    files.at_write = {2: die}
     check_unavailable(service.list(since=cursor))
     files.at_write.clear()
     assert len(service.changes(cursor)["accounts"]) == MANY

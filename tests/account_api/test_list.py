@@ -68,11 +68,11 @@ def test_only_hashes_a_service_may_check_are_shown(app: Flask, service: Service)
     service.created("Promoted", id="promoted", email="p@example.org", password=a_hash())
     run(app, "account", "edit", "promoted", "--administrator")
     shown = {account["name"]: account["password"] for account in service.whole()["accounts"]}
-    assert [name for name, hashed in shown.items() if hashed is None] == [
+    assert {name for name, hashed in shown.items() if hashed is None} == {
         "Admin",
         "Nobody's password",
         "Promoted",
-    ]
+    }
     assert ExchangeHash.parse(shown["Person"]).verify("correct horse")
 
 

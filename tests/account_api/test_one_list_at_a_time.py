@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from flask import Flask
 
+import databases
 import hosting
 from account_api.calling import Service, refusal, register
-from host_app.models import db
 
 PATIENCE = 30  # seconds
 
@@ -115,7 +115,10 @@ def test_a_second_whole_list_in_another_process_waits(
 
 @pytest.mark.parametrize("database_server", ["postgresql"], indirect=True)
 def test_a_process_that_dies_holds_no_lock(
-    service: Service, slow: Slow, another_process: Callable[[Service], Service]
+    service: Service,
+    slow: Slow,
+    another_process: Callable[[Service], Service],
+    database_url: str,
 ) -> None:
     """The lock is its transaction's, which ends with its connection."""
     elsewhere = another_process(service)
@@ -123,20 +126,8 @@ def test_a_process_that_dies_holds_no_lock(
         answer = thread.submit(service.list)
         assert slow.began.wait(PATIENCE)
         check_busy(elsewhere)
-        end_connections(elsewhere.app)
+        databases.end_connections(database_url)
         slow.may_go_on.set()
         assert elsewhere.list().status_code == 200
         assert answer.result().status_code == 503
     assert service.list().status_code == 200
-
-
-def end_connections(app: Flask) -> None:
-    """What the server does when a client is gone."""
-    with app.app_context():
-        db.session.execute(
-            db.text(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
-            )
-        )
-        db.session.rollback()
