@@ -87,9 +87,10 @@ def directory(service: Consumer, *, everyone: bool = False) -> dict[str, Account
 
 
 def copied(store: CopyStore) -> dict[str, Account]:
-    """What the copy has, by id."""
+    """What the copy has, by id, as of one moment: a commit of a killed process may still come."""
     table = store.people.table  # type: ignore[attr-defined]
-    with store.engine.connect() as connection:
+    level = "SERIALIZABLE" if store.engine.dialect.name == "sqlite" else "REPEATABLE READ"
+    with store.engine.connect().execution_options(isolation_level=level) as connection:
         ids = list(connection.scalars(sa.select(table.c.id)))
         found = [store.people.by_id(connection, id) for id in ids]
     return {one.id: one for one in found if one is not None}
