@@ -51,10 +51,18 @@ class Killer:
         return timer
 
     def _kill(self) -> None:
-        while not (workers := self._children.read_text().split()):
-            time.sleep(0.001)  # both died just now
-        os.kill(int(self._random.choice(workers)), signal.SIGKILL)
+        while not self._killed_one():
+            time.sleep(0.001)
         self.killed += 1
+
+    def _killed_one(self) -> bool:
+        """False where both died just now, or the one that was chosen did."""
+        workers = self._children.read_text().split()
+        try:
+            os.kill(int(self._random.choice(workers)), signal.SIGKILL)
+        except (IndexError, ProcessLookupError):
+            return False
+        return True
 
 
 class Application:
@@ -65,6 +73,8 @@ class Application:
         self._person = hosting.add_person(host.app)
         self._client = hosting.register_application(host.app, "Ours", "--first-party")
         self._browser = requests.Session()
+        # Kept ones would die with their worker.
+        self._browser.headers["Connection"] = "close"
         self.saw: Counter[str] = Counter()
 
     def connect(self) -> Holding:
