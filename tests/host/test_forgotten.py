@@ -318,10 +318,10 @@ def test_the_answer_waits_for_nothing_that_an_account_decides(
     seen: list[str] = []
     with app.app_context():
         directory = identity.directory
-        original = directory.user_by_email
+        original = directory.find_by_email
     monkeypatch.setattr(
         directory,
-        "user_by_email",
+        "find_by_email",
         lambda email: seen.append(threading.current_thread().name) or original(email),
     )
     ask(app.test_client())
