@@ -2,7 +2,8 @@
 
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from socket import create_server
@@ -15,6 +16,7 @@ from flask import Flask
 from sqlalchemy import text
 
 import hosting
+from backchannel.listening import deliver, notices, register
 from clients.flow import tokens_of
 from demo_services import make_certificate
 from host_app.models import db
@@ -25,30 +27,22 @@ from receiver import Receiver, read, receiver
 
 
 @pytest.fixture
-def listener() -> Iterator[Receiver]:
-    with receiver() as made:
-        yield made
+def application(app: Flask, listener: Receiver) -> hosting.Client:
+    """Wants to be told."""
+    return register(app, listener.url)
 
 
 @pytest.fixture
-def leave(app: Flask, listener: Receiver) -> Callable[[], None]:
-    """Sign somebody in at an application that wants to be told, and out again."""
+def leave(app: Flask, application: hosting.Client) -> Callable[[], None]:
+    """Sign somebody in at the application, and out again."""
     person = hosting.add_person(app)
-    address = ("--backchannel-logout-uri", listener.url)
-    application = hosting.register_application(app, "Listening", "--first-party", *address)
 
     def sign_in_and_out() -> None:
         client = app.test_client()
         tokens_of(client, application, person)
         client.get("/logout")
 
-    sign_in_and_out.application = application  # type: ignore[attr-defined]
     return sign_in_and_out
-
-
-def deliver(app: Flask, *, after: float = 0) -> str:
-    with mock.patch("time.time", return_value=time.time() + after):
-        return str(hosting.run(app, "idsync", "deliver", "--once"))
 
 
 def row(app: Flask) -> tuple:
@@ -68,9 +62,15 @@ def test_pauses_grow_and_end_after_a_day() -> None:
 
 @pytest.mark.parametrize("status", [400, 404, 500, 503])
 def test_a_failing_application_hears_it_again_with_the_same_jti(
-    app: Flask, listener: Receiver, leave: Callable[[], None], status: int
+    app: Flask,
+    listener: Receiver,
+    leave: Callable[[], None],
+    status: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Signed anew, so that it is never too old to be accepted."""
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now)
     listener.status = status
     leave()
     assert deliver(app) == "0 logout tokens delivered, 1 not taken.\n"
@@ -108,8 +108,7 @@ def test_after_a_day_it_is_given_up_and_said(
     assert "logout token given up" in kinds
     with mock.patch("time.time", return_value=time.time() + GIVE_UP_AFTER + 86_401):
         hosting.run(app, "idsync", "prune")
-    with app.app_context():
-        assert db.session.execute(text("SELECT count(*) FROM idsync_logout")).scalar() == 0
+    assert notices(app) == 0
 
 
 def test_what_is_still_to_be_sent_is_never_pruned(
@@ -134,10 +133,10 @@ def test_a_redirect_is_not_followed(
 
 
 def test_nothing_is_sent_to_an_address_that_is_registered_no_more(
-    app: Flask, listener: Receiver, leave: Callable[[], None]
+    app: Flask, listener: Receiver, application: hosting.Client, leave: Callable[[], None]
 ) -> None:
     """The registration counts when it is sent: taken away, moved, or switched off."""
-    client_id = leave.application.client_id  # type: ignore[attr-defined]
+    client_id = application.client_id
     edit = ("idsync", "application", "edit", client_id, "--backchannel-logout-uri")
     leave()
     hosting.run(app, *edit, "")
@@ -261,8 +260,6 @@ def test_a_claim_that_ran_out_is_taken_over(
     app: Flask, listener: Receiver, leave: Callable[[], None]
 ) -> None:
     """Until then nobody else sends it."""
-    from collections import Counter
-
     leave()
     with app.app_context():
         (claimed,) = app.extensions["idsync"].deliveries.claim(10, Counter())

@@ -7,11 +7,9 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 import hosting
-from backchannel.test_who_is_told import deliver, listener, register, waiting
+from backchannel.listening import deliver, notices, register
 from clients.flow import tokens_of
 from receiver import Receiver, read
-
-__all__ = ["listener"]
 
 
 def test_a_session_that_was_set_aside_is_told_of_when_the_account_ends(
@@ -36,9 +34,9 @@ def test_who_goes_on_after_a_sign_out_is_told_of_the_end_of_everything(
     application = register(app, listener.url, scope="openid offline_access")
     tokens_of(client, application, person)
     client.get("/logout")
-    assert waiting(app) == 1
+    assert notices(app) == 1
     hosting.run(app, "idsync", "account", "disable", person.id)
-    assert waiting(app) == 2
+    assert notices(app) == 2
     deliver(app)
     keys = client.get("/oauth/jwks").json
     claims = [read(token, keys).claims for token in listener.tokens()]
@@ -55,4 +53,4 @@ def test_what_a_sign_out_ended_is_told_once(
     tokens_of(client, application, person)
     client.get("/logout")
     hosting.run(app, "idsync", "account", "disable", person.id)
-    assert waiting(app) == 1
+    assert notices(app) == 1

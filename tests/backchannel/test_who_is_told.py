@@ -1,7 +1,6 @@
 """Which applications hear that a session has ended, and what they hear."""
 
 import time
-from collections.abc import Iterator
 from typing import Any
 from unittest import mock
 
@@ -11,32 +10,12 @@ from flask.testing import FlaskClient
 from sqlalchemy import text
 
 import hosting
+from backchannel.listening import deliver, notices, register
 from clients.flow import answer, refresh, token_of, tokens_of
-from host_app.models import User, db
+from host_app.models import User, db, identity
 from receiver import Receiver, read, receiver
 
 EVENTS = {"http://schemas.openid.net/event/backchannel-logout": {}}
-
-
-@pytest.fixture
-def listener() -> Iterator[Receiver]:
-    """The back-channel address of an application."""
-    with receiver() as made:
-        yield made
-
-
-def register(app: Flask, address: str, *options: str, **settings: str) -> hosting.Client:
-    options = ("--first-party", "--backchannel-logout-uri", address, *options)
-    return hosting.register_application(app, "Listening", *options, **settings)
-
-
-def deliver(app: Flask) -> str:
-    return str(hosting.run(app, "idsync", "deliver", "--once"))
-
-
-def waiting(app: Flask) -> int:
-    with app.app_context():
-        return int(db.session.execute(text("SELECT count(*) FROM idsync_logout")).scalar_one())
 
 
 def test_a_logout_token_has_exactly_the_claims_of_the_specification(
@@ -201,10 +180,10 @@ def test_a_code_that_was_never_exchanged_is_nobody_s_session(
     hosting.authorize(client, application, person)
     with mock.patch("time.time", return_value=time.time() + 61):
         client.get("/logout")
-        assert waiting(app) == 0
+        assert notices(app) == 0
     hosting.authorize(client, application, person)
     client.get("/logout")
-    assert waiting(app) == 1
+    assert notices(app) == 1
 
 
 def test_an_application_that_is_switched_off_is_not_told(
@@ -214,7 +193,7 @@ def test_an_application_that_is_switched_off_is_not_told(
     tokens_of(client, application, hosting.add_person(app))
     hosting.run(app, "idsync", "application", "deactivate", application.client_id)
     client.get("/logout")
-    assert waiting(app) == 0
+    assert notices(app) == 0
 
 
 def test_a_change_that_is_rolled_back_tells_nobody(
@@ -223,15 +202,13 @@ def test_a_change_that_is_rolled_back_tells_nobody(
     """The rows are part of the transaction that ends the sessions."""
     person = hosting.add_person(app)
     tokens_of(client, register(app, listener.url), person)
-    from host_app.models import identity
-
     with app.app_context():
         identity.set_password(identity.find_user(person.email), "another long one")
         db.session.flush()
         found = db.session.execute(text("SELECT count(*) FROM idsync_logout")).scalar_one()
         assert found == 1
         db.session.rollback()
-    assert waiting(app) == 0
+    assert notices(app) == 0
 
 
 def test_the_application_s_name_of_a_session_stays_when_the_person_signs_in_again(
@@ -286,7 +263,7 @@ def test_a_stolen_cookie_cannot_make_the_service_send_again_and_again(
         thief.set_cookie(app.config["SESSION_COOKIE_NAME"], cookie.decoded_value)
         thief.get("/logout")
     client.get("/logout")
-    assert waiting(app) == 1
+    assert notices(app) == 1
 
 
 def test_pruning_keeps_what_a_living_session_still_needs(
@@ -308,4 +285,4 @@ def test_pruning_keeps_what_a_living_session_still_needs(
         assert len(listener.tokens()) == 1
     with mock.patch("time.time", return_value=time.time() + 12 * 86_400):
         hosting.run(app, "idsync", "prune")
-        assert waiting(app) == 0
+        assert notices(app) == 0
