@@ -70,9 +70,11 @@ def test_it_starts_says_how_to_use_it_and_stops(tmp_path: Path) -> None:
 
 
 def test_a_taken_port_is_named_before_anything_is_started(tmp_path: Path) -> None:
-    service, application = free_ports()
-    with socket.create_server((HOST, application)), demo(tmp_path, service, application) as process:
-        out, errors = process.communicate(timeout=PATIENCE)
+    service, _ = free_ports()
+    with socket.create_server((HOST, 0)) as taken:
+        application = taken.getsockname()[1]
+        with demo(tmp_path, service, application) as process:
+            out, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 1
     assert out == ""
     assert f"In use already: {HOST}:{application}." in errors

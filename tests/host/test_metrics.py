@@ -25,7 +25,7 @@ def counting(database_url: str) -> Iterator[Flask]:
 
 
 def figures(client: FlaskClient) -> dict[str, float]:
-    """Every sample by its name and labels, without those of durations."""
+    """Every sample of ours by its name and labels."""
     text = client.get("/metrics").text
     found = re.findall(r"^(identity_[\w]+(?:\{.*\})?) (\S+)$", text, re.MULTILINE)
     return {name: float(value) for name, value in found}

@@ -11,6 +11,7 @@ from account_api.calling import ACCOUNTS, Service
 from host.conftest import Mailbox
 from host_app.models import User, db, identity
 from idsync import signals
+from idsync.extension import EXTENSION
 
 COMMANDS = [
     (("edit", "--password-stdin"), "Your password was changed."),
@@ -131,7 +132,7 @@ def test_the_old_address_is_told_when_the_new_one_takes_no_mail(
             raise ValueError("not here")
         mailbox.put(address, subject, text)
 
-    app.extensions["idsync"].sign_in.email._send_mail = send
+    app.extensions[EXTENSION].sign_in.email._send_mail = send
     options = ("--email", "thief@example.org")
     hosting.run(app, "idsync", "account", "edit", person.id, *options)
     hosting.send_messages(app)

@@ -1,6 +1,8 @@
 """What every page of the reference host has, and has not."""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from flask import Flask, abort
@@ -90,6 +92,21 @@ def test_a_bug_of_ours_gets_a_page_without_details(database_url: str) -> None:
         assert client.get("/teapot").status_code == 418
 
 
+@contextmanager
+def database_away(app: Flask) -> Iterator[None]:
+    """Nobody can connect, and nobody is connected."""
+    with app.app_context():
+        engine = db.engine
+
+    def away(*_: object) -> None:
+        raise engine.dialect.loaded_dbapi.OperationalError("the database is away")
+
+    event.listen(engine, "do_connect", away)
+    engine.dispose()
+    yield
+    event.remove(engine, "do_connect", away)
+
+
 @pytest.mark.parametrize("address", ["/", "/sign-in", "/oauth/authorize?pending=x", "authorize"])
 def test_a_database_that_is_away_gets_a_page_and_comes_back(
     app: Flask, client: FlaskClient, address: str
@@ -100,16 +117,8 @@ def test_a_database_that_is_away_gets_a_page_and_comes_back(
     if address == "authorize":
         address = hosting.authorize_path(hosting.register_application(app))
     expected = client.get(address).status_code
-    with app.app_context():
-        engine = db.engine
-
-    def away(dialect: object, *_: object) -> None:
-        raise engine.dialect.loaded_dbapi.OperationalError("the database is away")
-
-    event.listen(engine, "do_connect", away)
-    engine.dispose()
-    answer = client.get(address)
-    event.remove(engine, "do_connect", away)
+    with database_away(app):
+        answer = client.get(address)
     if address != "/oauth/authorize?pending=x":  # which may be refused without looking
         assert answer.status_code == 503
         assert int(answer.headers["Retry-After"]) > 0
@@ -121,15 +130,7 @@ def test_a_database_that_is_away_gets_a_page_and_comes_back(
 def test_signing_in_while_the_database_is_away(app: Flask, client: FlaskClient) -> None:
     person = hosting.add_person(app)
     token = hosting.hidden_fields(client.get("/sign-in").text)
-    with app.app_context():
-        engine = db.engine
-
-    def away(dialect: object, *_: object) -> None:
-        raise engine.dialect.loaded_dbapi.OperationalError("the database is away")
-
-    event.listen(engine, "do_connect", away)
-    engine.dispose()
     fields = {**token, "email": person.email, "password": person.password}
-    assert client.post("/sign-in", data=fields).status_code == 503
-    event.remove(engine, "do_connect", away)
+    with database_away(app):
+        assert client.post("/sign-in", data=fields).status_code == 503
     assert client.post("/sign-in", data=fields).status_code == 303

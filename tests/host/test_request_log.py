@@ -10,6 +10,7 @@ from flask.testing import FlaskClient
 import hosting
 from host.conftest import Mailbox
 from host_app.logs import JsonLines, TextLines, request_id
+from idsync.extension import EXTENSION
 
 
 @pytest.fixture
@@ -79,9 +80,7 @@ def test_who_asks_is_told_once_it_is_known(
     assert "client_id" not in last(lines)
 
 
-def test_the_id_is_in_the_answer_and_in_every_line(
-    app: Flask, client: FlaskClient, mailbox: Mailbox
-) -> None:
+def test_the_id_is_in_the_answer_and_in_every_line(app: Flask, client: FlaskClient) -> None:
     """Lines of a thread that the request started are no exception: a message is sent in one."""
     seen = []
 
@@ -97,10 +96,9 @@ def test_the_id_is_in_the_answer_and_in_every_line(
         def fail(*_: str) -> None:
             raise OSError
 
-        mailbox.put = fail  # type: ignore[method-assign]
-        app.extensions["idsync"].sign_in.email._send_mail = fail
+        app.extensions[EXTENSION].sign_in.email._send_mail = fail
         answer = hosting.submit(client, "/sign-in/forgotten", {"email": "ada@example.org"})
-        hosting.close_host(app)
+        hosting.send_messages(app)
     finally:
         logging.root.removeHandler(watching)
     own = answer.headers["X-Request-ID"]
@@ -170,8 +168,9 @@ def record(message: str, *arguments: object) -> logging.LogRecord:
 
 def test_a_json_line_is_one_line() -> None:
     """Whatever a message holds, it cannot pass for another line."""
-    request_id.set("0123456789abcdef")
+    before = request_id.set("0123456789abcdef")
     text = JsonLines().format(record('a "quoted"\n{"level": "error"}\r\x1b[2J %s', "ä"))
+    request_id.reset(before)
     assert "\n" not in text
     line = json.loads(text)
     assert line["message"] == 'a "quoted"\n{"level": "error"}\r\x1b[2J ä'

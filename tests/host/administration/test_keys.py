@@ -8,7 +8,7 @@ import pytest
 from flask import Flask
 
 import hosting
-from console_kit import Desk
+from console_kit import Desk, sit_down
 from idsync.oauth.signing_keys import ROTATION_DELAY
 
 
@@ -51,8 +51,6 @@ def test_another_algorithm_is_refused(desk: Desk, algorithm: str) -> None:
 
 def test_sealing_keys_are_named(database_url: str) -> None:
     """By their ids: the one that seals, those still needed, those that are not."""
-    from console_kit import sit_down
-
     app = hosting.make_host(database_url)
     sit_down(app)
     keys = app.config["IDSYNC_SEALING_KEYS"]

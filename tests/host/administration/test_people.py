@@ -11,7 +11,8 @@ from sqlalchemy import text
 import console_kit
 import hosting
 from console_kit import Desk, add_administrator
-from host_app.models import db
+from host_app.models import db, identity
+from idsync.audit.events import COMMAND
 
 
 @pytest.fixture
@@ -19,8 +20,8 @@ def omar(app: Flask) -> hosting.Person:
     return hosting.add_person(app, "Omar Khayyam", "omar@example.org", "old password", "--tag", "x")
 
 
-def person(desk: Desk, one: hosting.Person) -> str:
-    return f"/people/@{one.id}"
+def page_of(person: hosting.Person) -> str:
+    return f"/people/@{person.id}"
 
 
 def last_event(app: Flask, kind: str) -> Any:
@@ -50,9 +51,6 @@ def test_people_are_found_by_tag(desk: Desk, omar: hosting.Person) -> None:
 def test_pages_follow_one_another(app: Flask, desk: Desk) -> None:
     """Each person once; the search goes on with them; a page that is none is refused."""
     with app.app_context():
-        from host_app.models import identity
-        from idsync.audit.events import COMMAND
-
         for number in range(120):
             identity.directory.add(actor=COMMAND, name=f"Person {number:03}")
         db.session.commit()
@@ -129,9 +127,9 @@ def test_what_is_wrong_is_said_at_its_field(
 
 def test_a_change_is_made(app: Flask, desk: Desk, omar: hosting.Person) -> None:
     """Only what differs is told."""
-    answer = desk.fill_in(f"{person(desk, omar)}/edit", name="Omar K.", phone="+4930123456")
+    answer = desk.fill_in(f"{page_of(omar)}/edit", name="Omar K.", phone="+4930123456")
     assert answer.status_code == 303, answer.text
-    page = desk.text(person(desk, omar))
+    page = desk.text(page_of(omar))
     assert "Omar K." in page
     assert "+4930123456" in page
     details = last_event(app, "account changed").details
@@ -142,7 +140,7 @@ def test_a_change_is_made(app: Flask, desk: Desk, omar: hosting.Person) -> None:
 def test_a_new_password_ends_the_sessions(app: Flask, desk: Desk, omar: hosting.Person) -> None:
     browser = app.test_client()
     hosting.sign_in(browser, omar)
-    desk.fill_in(f"{person(desk, omar)}/edit", password="a new password")
+    desk.fill_in(f"{page_of(omar)}/edit", password="a new password")
     assert "You are signed in" not in browser.get("/").text
     assert hosting.sign_in(browser, omar).status_code == 422
     assert hosting.sign_in(browser, omar, password="a new password").status_code == 303
@@ -152,15 +150,13 @@ def test_what_somebody_else_changed_meanwhile_is_not_overwritten(
     app: Flask, desk: Desk, omar: hosting.Person
 ) -> None:
     """The form is shown anew, with what is there now."""
-    page = desk.get(f"{person(desk, omar)}/edit")
+    page = desk.get(f"{page_of(omar)}/edit")
     version = re.search(r'name="version"[^>]*value="([^"]+)"', page.text)
     assert version
     hosting.run(app, "idsync", "account", "edit", omar.id, "--email", "new@example.org")
-    said = desk.done(
-        f"{person(desk, omar)}/edit", name="Omar K.", email=omar.email, version=version[1]
-    )
+    said = desk.done(f"{page_of(omar)}/edit", name="Omar K.", email=omar.email, version=version[1])
     assert "somebody else changed this person" in said
-    page = desk.text(person(desk, omar))
+    page = desk.text(page_of(omar))
     assert "new@example.org" in page
     assert "Omar K." not in page
 
@@ -170,36 +166,36 @@ def test_a_phone_number_taken_away_meanwhile_does_not_come_back(
 ) -> None:
     """It signs in; services do not see it, so it does not count in the revision."""
     hosting.run(app, "idsync", "account", "edit", omar.id, "--phone", "+4930123456")
-    fields = console_kit.filled_in(desk.get(f"{person(desk, omar)}/edit").text)
+    fields = console_kit.filled_in(desk.get(f"{page_of(omar)}/edit").text)
     hosting.run(app, "idsync", "account", "edit", omar.id, "--phone", "+4930999999")
-    said = desk.done(f"{person(desk, omar)}/edit", **{**fields, "name": "Omar K."})
+    said = desk.done(f"{page_of(omar)}/edit", **{**fields, "name": "Omar K."})
     assert "somebody else changed this person" in said
-    assert "+4930999999" in desk.text(person(desk, omar))
+    assert "+4930999999" in desk.text(page_of(omar))
 
 
 def test_tags_come_and_go(desk: Desk, omar: hosting.Person) -> None:
-    assert "наставник" in desk.done(f"{person(desk, omar)}/tags/add", tag=" наставник ")
-    assert "teacher" in desk.text(person(desk, omar))
-    assert "longer than 64" in desk.done(f"{person(desk, omar)}/tags/add", tag="x" * 65)
-    assert "Please enter a tag" in desk.done(f"{person(desk, omar)}/tags/add", tag="")
-    assert "teacher" not in desk.done(f"{person(desk, omar)}/tags/remove", tag="наставник")
+    assert "наставник" in desk.done(f"{page_of(omar)}/tags/add", tag=" наставник ")
+    assert "teacher" in desk.text(page_of(omar))
+    assert "longer than 64" in desk.done(f"{page_of(omar)}/tags/add", tag="x" * 65)
+    assert "Please enter a tag" in desk.done(f"{page_of(omar)}/tags/add", tag="")
+    assert "teacher" not in desk.done(f"{page_of(omar)}/tags/remove", tag="наставник")
 
 
 def test_disabled_and_enabled_again(app: Flask, desk: Desk, omar: hosting.Person) -> None:
     """At once; a service cannot undo it."""
     browser = app.test_client()
     hosting.sign_in(browser, omar)
-    assert "An administrator disabled this account" in desk.done(f"{person(desk, omar)}/disable")
+    assert "An administrator disabled this account" in desk.done(f"{page_of(omar)}/disable")
     assert "You are signed in" not in browser.get("/").text
     assert hosting.sign_in(browser, omar).status_code == 422
-    assert "An administrator disabled" not in desk.done(f"{person(desk, omar)}/enable")
+    assert "An administrator disabled" not in desk.done(f"{page_of(omar)}/enable")
     assert hosting.sign_in(browser, omar).status_code == 303
 
 
 def test_signed_out_everywhere(app: Flask, desk: Desk, omar: hosting.Person) -> None:
     browser = app.test_client()
     hosting.sign_in(browser, omar)
-    assert "is signed out" in desk.done(f"{person(desk, omar)}/sign-out")
+    assert "is signed out" in desk.done(f"{page_of(omar)}/sign-out")
     assert "You are signed in" not in browser.get("/").text
 
 
@@ -208,9 +204,9 @@ def test_lost_second_factors_are_taken_away(app: Flask, desk: Desk, omar: hostin
     browser = app.test_client()
     hosting.sign_in(browser, omar)
     hosting.set_up_app(browser)
-    assert "Take the second factors away" in desk.text(person(desk, omar))
-    assert "Make sure" in desk.text(f"{person(desk, omar)}/reset-factors")
-    assert "no second factor any more" in desk.done(f"{person(desk, omar)}/reset-factors")
+    assert "Take the second factors away" in desk.text(page_of(omar))
+    assert "Make sure" in desk.text(f"{page_of(omar)}/reset-factors")
+    assert "no second factor any more" in desk.done(f"{page_of(omar)}/reset-factors")
     assert hosting.sign_in(browser, omar).headers["Location"] == "/"
     assert last_event(app, "second factors reset").actor == desk.person.id
 
@@ -221,20 +217,20 @@ def test_lost_second_factors_are_taken_away(app: Flask, desk: Desk, omar: hostin
 def test_erasing_asks_for_the_id(app: Flask, desk: Desk, omar: hosting.Person) -> None:
     """Typed exactly; what is left tells when, and the id stays taken."""
     for typed in ("", omar.id.upper() + "x", omar.email):
-        answer = desk.fill_in(f"{person(desk, omar)}/erase", typed=typed)
+        answer = desk.fill_in(f"{page_of(omar)}/erase", typed=typed)
         assert answer.status_code == 422
         assert "not the id" in answer.text
     assert "Omar" in desk.text("/people")
-    assert "Erased at" in desk.done(f"{person(desk, omar)}/erase", typed=omar.id)
+    assert "Erased at" in desk.done(f"{page_of(omar)}/erase", typed=omar.id)
     assert "Omar" not in desk.text("/people")
-    assert desk.get(f"{person(desk, omar)}/edit").status_code == 404
+    assert desk.get(f"{page_of(omar)}/edit").status_code == 404
     again = desk.fill_in("/people/new", name="Omar", id=omar.id)
     assert "taken by another account" in again.text
 
 
 def test_the_last_administrator_stays(app: Flask, desk: Desk) -> None:
     """Whatever they try; with a second one, all of it works."""
-    own = person(desk, desk.person)
+    own = page_of(desk.person)
     assert "the only administrator" in desk.done(f"{own}/disable")
     answer = desk.fill_in(f"{own}/edit", administrator=[])
     assert answer.status_code == 422
@@ -249,7 +245,7 @@ def test_the_last_administrator_stays(app: Flask, desk: Desk) -> None:
 
 def test_a_person_made_administrator_may_come_in(app: Flask, desk: Desk) -> None:
     omar = hosting.add_person(app, "Omar", "omar@example.org", "pass word")
-    desk.fill_in(f"{person(desk, omar)}/edit", administrator="y")
+    desk.fill_in(f"{page_of(omar)}/edit", administrator="y")
     browser = app.test_client()
     hosting.sign_in(browser, omar)
     hosting.set_up_app(browser)
@@ -270,5 +266,5 @@ def test_the_start_page_shows_the_way_to_administrators_only(app: Flask, desk: D
 def test_what_people_call_themselves_is_text(app: Flask, desk: Desk) -> None:
     """In the console above all."""
     eve = hosting.add_person(app, "<script>alert(1)</script>", "eve@example.org", "pass word")
-    for path in ("/people", person(desk, eve), f"{person(desk, eve)}/edit", "/audit"):
+    for path in ("/people", page_of(eve), f"{page_of(eve)}/edit", "/audit"):
         assert "<script>" not in desk.get(path).text
