@@ -5,9 +5,7 @@ import socket
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from live import LiveHost
-
-PATIENCE = 10  # seconds that one answer may take
+from live import PATIENCE, LiveHost
 
 
 @dataclass(frozen=True)
