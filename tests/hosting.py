@@ -189,6 +189,10 @@ def sign_in(
     return submit(client, address, {"email": person.email, "password": password})
 
 
+def is_signed_in(client: FlaskClient) -> bool:
+    return "You are signed in" in client.get("/").text
+
+
 def decide(client: FlaskClient, address: str, decision: str = "allow") -> TestResponse:
     """Answer the consent page at this address with `allow` or `deny`."""
     return submit(client, address, {"decision": decision}, post_to="/oauth/consent")

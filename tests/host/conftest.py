@@ -60,7 +60,3 @@ def elsewhere(app: Flask, person: hosting.Person) -> FlaskClient:
     browser = app.test_client()
     hosting.sign_in(browser, person)
     return browser
-
-
-def is_signed_in(browser: FlaskClient) -> bool:
-    return "You are signed in" in browser.get("/").text

@@ -10,8 +10,9 @@ from flask.testing import FlaskClient
 from sqlalchemy import text
 
 import hosting
-from host.conftest import Mailbox, is_signed_in
+from host.conftest import Mailbox
 from host_app.models import db, identity
+from hosting import is_signed_in
 from idsync.extension import EXTENSION
 
 NEW = {"new": "a new password", "again": "a new password"}

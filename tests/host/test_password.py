@@ -8,7 +8,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 import hosting
-from host.conftest import is_signed_in
+from hosting import is_signed_in
 
 NEW = {"new": "a new password", "again": "a new password"}
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 from flask import Flask
+from flask.testing import FlaskClient
 
 from host_app.models import User, db, identity
 from idsync.accounts.directory import Directory
@@ -24,6 +25,15 @@ class Clock:
 
     def forward(self, seconds: float) -> None:
         self.now += seconds
+
+
+def amr(browser: FlaskClient) -> tuple[str, ...]:
+    """How the person at this browser signed in."""
+    with browser:
+        browser.get("/")
+        signed_in = identity.signed_in()
+        assert signed_in is not None
+        return signed_in.amr
 
 
 @pytest.fixture

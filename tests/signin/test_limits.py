@@ -1,6 +1,7 @@
 """Tries: some at once, then one for each interval; per account in rows, per address in memory."""
 
 import logging
+import secrets
 import socket
 from dataclasses import replace
 
@@ -173,14 +174,16 @@ def test_a_device_cookie_of_another_account_or_another_hand_is_worth_nothing(
     try:
         ada = hosting.add_person(app)
         grace = hosting.add_person(app, "Grace", "grace@example.org", "compiler")
-        thief = app.test_client()
-        hosting.sign_in(thief, grace)
-        hosting.submit(thief, "/", {}, post_to="/sign-out")
-        cookie = thief.get_cookie("idsync_device")
-        assert cookie is not None
-        forged = cookie.decoded_value[:-1] + ("A" if cookie.decoded_value[-1] != "A" else "B")
+        thief, owner = app.test_client(), app.test_client()
+        for browser, person in ((thief, grace), (owner, ada)):
+            hosting.sign_in(browser, person)
+            hosting.submit(browser, "/", {}, post_to="/sign-out")
+        foreign, own = (one.get_cookie("idsync_device") for one in (thief, owner))
+        assert foreign is not None
+        assert own is not None
+        altered = own.decoded_value[:-10] + own.decoded_value[-10:].swapcase()
         tries = 0
-        for value in (cookie.decoded_value, forged, ""):
+        for value in (foreign.decoded_value, altered, ""):
             thief.set_cookie("idsync_device", value)
             while hosting.sign_in(thief, ada, password="guess").status_code == 422:
                 tries += 1
@@ -344,7 +347,8 @@ def test_redis_counts_for_all_processes(app: Flask) -> None:
     with socket.socket() as probe:
         if probe.connect_ex(("127.0.0.1", 6379)) != 0:
             pytest.skip("no Redis answers at 127.0.0.1:6379")
-    redis = ("redis://127.0.0.1:6379/9", "2 per 2 seconds", "tries")
+    purpose = f"tries {secrets.token_hex()}"  # others may test on the same Redis
+    redis = ("redis://127.0.0.1:6379/9", "2 per minute", purpose)
     one, other = AddressLimit(*redis), AddressLimit(*redis)
     with app.test_request_context(environ_base={"REMOTE_ADDR": "198.51.100.77"}):
         one.check()
@@ -353,18 +357,16 @@ def test_redis_counts_for_all_processes(app: Flask) -> None:
         other.count()
         with pytest.raises(TooManyTries) as refused:
             one.check()
-        assert 1 <= refused.value.retry_after <= 2
+        assert 1 <= refused.value.retry_after <= 60
 
 
 def test_a_redis_that_is_away_stops_nobody_and_is_logged(
     database_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """This process counts alone meanwhile: the limit still holds."""
-    with socket.create_server(("127.0.0.1", 0)) as closed:
-        port = closed.getsockname()[1]
     app = hosting.make_host(
         database_url,
-        IDSYNC_LIMITS_STORAGE=f"redis://127.0.0.1:{port}",
+        IDSYNC_LIMITS_STORAGE="redis://127.0.0.1:1",
         IDSYNC_ADDRESS_LIMIT="3 per hour",
     )
     try:

@@ -16,10 +16,11 @@ from sqlalchemy import text
 import hosting
 from authenticator import SecurityKey, decode, encode
 from host_app.models import db, identity
+from hosting import is_signed_in
 from idsync import RecentSignInRequired
 from idsync.accounts.record import AccountRecord
 from idsync.signin.assembly import SignIn
-from signin.conftest import Clock
+from signin.conftest import Clock, amr
 
 ORIGIN = hosting.ISSUER
 
@@ -56,18 +57,6 @@ def sign_in(browser: FlaskClient, answer: str) -> bool:
 
 def sign_in_with(browser: FlaskClient, key: SecurityKey, **changed: object) -> bool:
     return sign_in(browser, key.get(options_on(browser, "/sign-in?next=/"), **changed))
-
-
-def is_signed_in(browser: FlaskClient) -> bool:
-    return "You are signed in" in browser.get("/").text
-
-
-def amr(browser: FlaskClient) -> tuple[str, ...]:
-    with browser:
-        browser.get("/")
-        signed_in = identity.signed_in()
-        assert signed_in is not None
-        return signed_in.amr
 
 
 # --- the right way --------------------------------------------------------------------------------

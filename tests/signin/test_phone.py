@@ -1,8 +1,6 @@
 """Codes sent to a phone: six digits, five minutes, five tries, one live code, one browser."""
 
 import re
-import threading
-import time
 from collections.abc import Iterator
 from urllib.error import HTTPError
 
@@ -13,13 +11,14 @@ from sqlalchemy import func, select, text
 
 import hosting
 from host_app.models import User, db, identity
+from hosting import is_signed_in
 from idsync import InvalidValue, RecentSignInRequired
 from idsync.extension import EXTENSION
 from idsync.signin.assembly import SignInTables
 from idsync.signin.outbox import Outbox
 from idsync.signin.senders import beside_requests, to_gateway
 from phone_gateway import Gateway, running_gateway
-from signin.conftest import Clock
+from signin.conftest import Clock, amr
 
 PHONE, NOBODYS, NEW = "+493012345678", "+493087654321", "+79261234567"
 
@@ -60,10 +59,6 @@ def enter(browser: FlaskClient, code: str) -> int:
     return hosting.submit(browser, "/sign-in/phone/code", {"code": code}).status_code
 
 
-def is_signed_in(browser: FlaskClient) -> bool:
-    return "You are signed in" in browser.get("/").text
-
-
 def wrong(code: str) -> str:
     return f"{(int(code) + 1) % 1_000_000:06}"
 
@@ -78,11 +73,7 @@ def test_the_code_signs_in_once(
     assert message.endswith(f"\n\n@localhost #{code}")  # what WebOTP fills in
     assert enter(client, f" {code[:3]} {code[3:]}") == 303
     assert is_signed_in(client)
-    with client:
-        client.get("/")
-        signed_in = identity.signed_in()
-        assert signed_in is not None
-        assert signed_in.amr == ("sms",)
+    assert amr(client) == ("sms",)
     hosting.submit(client, "/", {}, post_to="/sign-out")
     assert client.get("/sign-in/phone/code").headers["Location"] == "/sign-in/phone"
 
@@ -352,13 +343,11 @@ def test_a_gateway_that_refuses_is_logged_without_the_code(
     app: Flask, gateway: Gateway, caplog: pytest.LogCaptureFixture
 ) -> None:
     """And the request hears nothing of it: it would tell that the number is somebody's."""
-    gateway.status = 500
+    gateway.status, outbox = 500, Outbox()
     with app.app_context():
-        send = beside_requests(Outbox(), to_gateway(gateway.address, "secret-token"))
+        send = beside_requests(outbox, to_gateway(gateway.address, "secret-token"))
         send(PHONE, "123456 is your code")
-    deadline = time.monotonic() + 10
-    while not caplog.records and time.monotonic() < deadline:
-        time.sleep(0.01)
+    outbox.close()
     assert "No message could be sent to a number ending in 78: HTTPError" in caplog.text
     for secret in ("123456", "secret-token", PHONE):
         assert secret not in caplog.text
@@ -374,15 +363,17 @@ def test_a_gateway_that_moved_gets_neither_code_nor_token(gateway: Gateway) -> N
 
 def test_a_sender_of_the_host_may_use_the_application(app: Flask) -> None:
     """It runs in a thread, but not without the application it belongs to."""
-    sent = threading.Event()
+    sent: list[str] = []
 
     def send_text(phone: str, text: str) -> None:
         assert current_app.config["SECRET_KEY"]
-        sent.set()
+        sent.append(phone)
 
+    outbox = Outbox()
     with app.app_context():
-        beside_requests(Outbox(), send_text)(PHONE, "123456")
-    assert sent.wait(10)
+        beside_requests(outbox, send_text)(PHONE, "123456")
+    outbox.close()
+    assert sent == [PHONE]
 
 
 def test_what_one_person_began_is_not_for_the_next(
