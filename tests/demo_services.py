@@ -6,7 +6,6 @@ Nothing here needs pytest.
 import datetime as dt
 import ipaddress
 import os
-import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from host_app.demo.__main__ import APPLICATION, SERVICE
 from host_app.demo.preparation import prepare
 from host_app.demo.servers import HOST, Server, StopRequest
+from ports import free_port
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def run_services(folder: Path, scheme: str, *options: str) -> Iterator[Services]
     with mock.patch.dict(os.environ):
         for name in [name for name in os.environ if name.startswith("FLASK_")]:
             del os.environ[name]
-        identity, application = (f"{scheme}://{HOST}:{port}" for port in free_ports())
+        identity, application = (f"{scheme}://{HOST}:{free_port()}" for _ in range(2))
         settings = prepare(folder, identity, application)
         never = NeverStopped()
         with (
@@ -53,11 +53,6 @@ class NeverStopped(StopRequest):
 
     def __init__(self) -> None:
         self.came = False
-
-
-def free_ports() -> tuple[int, int]:
-    with socket.create_server((HOST, 0)) as one, socket.create_server((HOST, 0)) as other:
-        return one.getsockname()[1], other.getsockname()[1]
 
 
 def make_certificate(folder: Path, host: str = HOST) -> tuple[Path, Path]:

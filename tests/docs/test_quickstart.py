@@ -3,7 +3,6 @@
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -11,14 +10,15 @@ from pathlib import Path
 
 import requests
 
+from ports import free_port
+
 REPOSITORY = Path(__file__).parents[2]
-PATIENCE = 30  # seconds until an answer counts as missing
+PATIENCE = 60  # seconds until an answer counts as missing
 
 
 def test_the_service_of_the_quickstart_runs(tmp_path: Path) -> None:
     """Each line below "Run it" but the installation; its port is another one here."""
-    with socket.create_server(("localhost", 0)) as listening:
-        port = listening.getsockname()[1]
+    port = free_port()
     section = (REPOSITORY / "docs/quickstart.md").read_text("utf-8").partition("## Run it")[2]
     (script,) = re.findall(r"^```sh\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
     install, *lines = script.replace("8000", str(port)).splitlines()

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import requests
 
-from demo_services import free_ports
 from host_app.demo.servers import HOST, is_free
+from ports import free_port
 
 REPOSITORY = Path(__file__).parents[2]
 PATIENCE = 60  # seconds
@@ -48,7 +48,7 @@ def demo(folder: Path, service: int, application: int) -> Iterator[subprocess.Po
 
 def test_it_starts_says_how_to_use_it_and_stops(tmp_path: Path) -> None:
     """By Ctrl-C or a supervisor, and again on the same ports; no process and no file is left."""
-    ports = free_ports()
+    ports = free_port(), free_port()
     for end in (signal.SIGINT, signal.SIGTERM):
         with demo(tmp_path, *ports) as process:
             assert process.stdout is not None
@@ -70,10 +70,9 @@ def test_it_starts_says_how_to_use_it_and_stops(tmp_path: Path) -> None:
 
 
 def test_a_taken_port_is_named_before_anything_is_started(tmp_path: Path) -> None:
-    service, _ = free_ports()
     with socket.create_server((HOST, 0)) as taken:
         application = taken.getsockname()[1]
-        with demo(tmp_path, service, application) as process:
+        with demo(tmp_path, free_port(), application) as process:
             out, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 1
     assert out == ""

@@ -12,6 +12,8 @@ from typing import Self
 from sqlalchemy import create_engine, text
 from sqlalchemy.pool import NullPool
 
+from ports import free_port
+
 CHUNK = 65_536  # bytes
 
 
@@ -24,7 +26,7 @@ class Gate:
         self._connections: set[socket.socket] = set()
         self._threads: list[threading.Thread] = []
         self._listening: socket.socket | None = None
-        self.port = 0
+        self.port = free_port()
 
     def __enter__(self) -> Self:
         self.open()
@@ -41,7 +43,6 @@ class Gate:
     def open(self) -> None:
         """Accept connections, on the same port as before."""
         self._listening = socket.create_server(("127.0.0.1", self.port))
-        self.port = self._listening.getsockname()[1]
         self._start(self._accept, self._listening)
 
     def shut(self) -> None:

@@ -25,6 +25,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from live import FAREWELL, REPOSITORY, environment
+from ports import free_port
 
 DEPLOYMENT = REPOSITORY / "host_app" / "deployment"
 PATIENCE = 60  # seconds until a server counts as not starting
@@ -40,11 +41,6 @@ class DidNotStart(Exception):
 def program(name: str) -> str | None:
     """Where a server's program is, if it is installed."""
     return shutil.which(name, path=os.pathsep.join((os.environ.get("PATH", ""), *BESIDES)))
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        return int(listening.getsockname()[1])
 
 
 def wait_for_port(port: int, process: subprocess.Popen[bytes], log: Path) -> None:

@@ -12,7 +12,8 @@ import databases
 import hosting
 from host_app import create_app
 from idsync import ConfigurationError
-from production.servers import DEPLOYMENT, free_port, own_nginx, program
+from ports import free_port
+from production.servers import DEPLOYMENT, own_nginx, program
 
 KEYS = ("FLASK_SECRET_KEY", "FLASK_IDSYNC_TOKEN_KEYS", "FLASK_IDSYNC_SEALING_KEYS")
 

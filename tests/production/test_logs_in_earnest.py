@@ -21,7 +21,8 @@ from account_api.calling import a_hash
 from live import live_database
 from mail_server import MailServer, running_mail_server
 from phone_gateway import Gateway, running_gateway
-from production.servers import Host, free_port, own_nginx, program
+from ports import free_port
+from production.servers import Host, own_nginx, program
 from receiver import wait_until
 
 GUESS = "a wrong password of Ada"

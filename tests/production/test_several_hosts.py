@@ -16,11 +16,11 @@ from flask import Flask
 
 import hosting
 from hostile.gate import terminate_connections
+from ports import free_port
 from production.servers import (
     Cluster,
     Host,
     Nginx,
-    free_port,
     own_cluster,
     own_nginx,
     own_redis,
