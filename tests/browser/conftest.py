@@ -9,9 +9,11 @@ import pytest
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 
-from browser.hand import speak
+from browser.hand import screen, speak
 from browser.place import Place, running_place
+from databases import sqlite_url
 from demo_services import Services, make_certificate, run_services
+from live import LiveHost, live_host
 
 OPTIONS = """
     --headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage --no-first-run
@@ -56,15 +58,20 @@ def place(tmp_path: Path) -> Iterator[Place]:
         yield place
 
 
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[LiveHost]:
+    """A service alone, for applications."""
+    with live_host(sqlite_url(tmp_path), tmp_path) as host:
+        yield host
+
+
 @pytest.fixture(params=[(1280, "en"), (360, "ru")], ids=["wide English", "narrow Russian"])
 def look(request: pytest.FixtureRequest, browser: webdriver.Chrome) -> Iterator[str]:
-    """How wide the screen is, in CSS pixels, and what its owner reads."""
+    """How wide the screen is, and the language of its owner, who reads it."""
     width, language = request.param
-    size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": False}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     speak(browser, language)
-    yield language
-    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    with screen(browser, width, 800):
+        yield str(language)
     speak(browser, "en")
 
 

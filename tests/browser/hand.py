@@ -4,6 +4,8 @@ Texts are given in English, as the code has them; at a browser that speaks Russi
 translations are meant.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from gettext import GNUTranslations, NullTranslations
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ from typing import Any
 from selenium.common.exceptions import WebDriverException
 from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
+from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.expected_conditions import staleness_of
 from selenium.webdriver.support.wait import WebDriverWait
 
@@ -31,6 +34,33 @@ def speak(browser: Chrome, language: str) -> None:
     _spoken[str(browser.session_id)] = language
 
 
+@contextmanager
+def screen(browser: Chrome, width: int, height: int) -> Iterator[None]:
+    """A screen of this size, in CSS pixels."""
+    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    try:
+        yield
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+@contextmanager
+def preferring(browser: Chrome, scheme: str) -> Iterator[None]:
+    """Somebody who wants pages to be light, or dark."""
+    preference = {"name": "prefers-color-scheme", "value": scheme}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [preference]})
+    try:
+        yield
+    finally:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+def waiting(browser: Chrome) -> WebDriverWait[Chrome]:
+    """Patience, also while one page goes and the next one comes."""
+    return WebDriverWait(browser, PATIENCE, ignored_exceptions=BETWEEN_PAGES)
+
+
 def said(browser: Chrome, text: str, **values: Any) -> str:
     """A text of the pages as this browser shows it."""
     translations = NullTranslations()
@@ -44,22 +74,31 @@ def said(browser: Chrome, text: str, **values: Any) -> str:
 def wait_for(browser: Chrome, text: str, **values: Any) -> None:
     """Wait until the page says this."""
     wanted = said(browser, text, **values)
-    WebDriverWait(browser, PATIENCE, ignored_exceptions=BETWEEN_PAGES).until(
+    waiting(browser).until(
         lambda browser: wanted in browser.find_element(By.TAG_NAME, "body").text,
         f"{wanted!r} did not appear",
     )
 
 
-def press(browser: Chrome, text: str) -> None:
-    """Press the button, or follow the link, with this text."""
+def wait_for_focus(browser: Chrome, field: str) -> None:
+    """Wait until what is typed goes into this field; a page is shown before that."""
+    waiting(browser).until(
+        lambda browser: browser.switch_to.active_element.get_attribute("name") == field,
+        f"{field} did not get the focus",
+    )
+
+
+def press(browser: Chrome, text: str) -> WebElement:
+    """Press the button, or follow the link, with this text; give it back."""
     text = said(browser, text)
     wanted = f"//*[self::button or self::a][normalize-space()='{text}'] | //input[@value='{text}']"
-    # One that a script shows may have to be waited for.
-    WebDriverWait(browser, PATIENCE, ignored_exceptions=BETWEEN_PAGES).until(
-        lambda browser: browser.find_element(By.XPATH, wanted).is_displayed()
-    )
-    found = browser.find_element(By.XPATH, wanted)
-    # At once: Bootstrap's smooth scrolling would move the button away from under the click.
+    found = _shown(browser, By.XPATH, wanted)
+    hit(browser, found)
+    return found
+
+
+def hit(browser: Chrome, found: WebElement) -> None:
+    """Click at once: Bootstrap's smooth scrolling would move the thing away from under it."""
     browser.execute_script(
         "arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", found
     )
@@ -67,17 +106,30 @@ def press(browser: Chrome, text: str) -> None:
 
 
 def click(browser: Chrome, text: str) -> None:
-    """Press a button, and wait for the page after it."""
-    before = browser.find_element(By.TAG_NAME, "html")
-    press(browser, text)
-    WebDriverWait(browser, PATIENCE, ignored_exceptions=BETWEEN_PAGES).until(staleness_of(before))
+    """Press a button, and wait until the page after it is there."""
+    # The button itself tells: before it was found, the page at hand may have been another one.
+    waiting(browser).until(staleness_of(press(browser, text)))
+    waiting(browser).until(
+        lambda browser: browser.execute_script("return document.readyState") == "complete"
+    )
 
 
 def write(browser: Chrome, field: str, value: str) -> None:
     """Put this into a field, whatever was in it."""
-    found = browser.find_element(By.NAME, field)
+    fields = f"input[name={field}]:not([type=hidden]), textarea[name={field}]"
+    found = _shown(browser, By.CSS_SELECTOR, fields)
     found.clear()
     found.send_keys(value)
+
+
+def _shown(browser: Chrome, by: str, wanted: str) -> WebElement:
+    """What is looked for, once it is there to see: a page or a script may have yet to show it."""
+
+    def look(browser: Chrome) -> WebElement | None:
+        found = browser.find_element(by, wanted)
+        return found if found.is_displayed() else None
+
+    return waiting(browser).until(look, f"{wanted} did not appear")
 
 
 def enter(browser: Chrome, field: str, value: str, button: str) -> None:

@@ -35,6 +35,12 @@ class Place:
         assert found, text
         return found[0]
 
+    def application(self, name: str) -> hosting.Client:
+        """One that is registered, and reached: a page that is not there is one as well."""
+        return hosting.register_application(
+            self.host.app, name, redirect_uri=f"{self.host.url}/nowhere"
+        )
+
     def sign_in(self, browser: Chrome) -> None:
         self.open(browser, "/sign-in")
         write(browser, "email", self.person.email)

@@ -11,7 +11,7 @@ from selenium.webdriver.common.by import By
 import console_kit
 import hosting
 from account_api.calling import register
-from browser.hand import click, enter, press, wait_for, write
+from browser.hand import click, enter, preferring, press, wait_for, write
 from browser.place import Place
 from npm_packages import installed
 
@@ -36,10 +36,8 @@ def axe(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def scheme(browser: Chrome, look: str) -> Iterator[None]:
     """What the person prefers: English pages in the light, Russian ones in the dark."""
-    preference = {"name": "prefers-color-scheme", "value": {"en": "light", "ru": "dark"}[look]}
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [preference]})
-    yield
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    with preferring(browser, {"en": "light", "ru": "dark"}[look]):
+        yield
 
 
 def objections(browser: Chrome, axe: str) -> list[Any]:
@@ -107,11 +105,11 @@ def pages_of_a_person(browser: Chrome, place: Place) -> Iterator[str]:
     place.open(browser, "/profile")
     enter(browser, "name", " ", "Save")
     yield "no name"
-    application = hosting.register_application(place.host.app, "Bookshelf")
+    application = place.application("Bookshelf")
     place.open(browser, hosting.authorize_path(application))
     wait_for(browser, "%(application)s would like to:", application="Bookshelf")
     yield "consent"
-    browser.find_element(By.CSS_SELECTOR, "button[value=allow]").click()
+    click(browser, "Allow")
     place.open(browser, "/applications")
     yield "a connected application"
     place.open(browser, "/security")

@@ -2,24 +2,20 @@
 
 import shutil
 from collections.abc import Iterator
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 import pytest
 from selenium.webdriver import Chrome
-from selenium.webdriver.common.by import By
 
 import hosting
 from browser.hand import click, enter, wait_for, write
+from browser.served import PACKAGE, served
 from clients import connecting
-from live import LiveHost, live_host
+from live import LiveHost
 from npm_packages import installed
 
 pytestmark = pytest.mark.browser
 
-PACKAGE = Path(__file__).with_name("single_page")
 # What a bundler would do: say where the two packages are.
 HTML = """<!doctype html>
 <script type="importmap">{"imports": {
@@ -31,36 +27,19 @@ HTML = """<!doctype html>
 """
 
 
-class Files(SimpleHTTPRequestHandler):
-    """Serves the application's files and says nothing about it."""
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
-@pytest.fixture
-def service(tmp_path: Path) -> Iterator[LiveHost]:
-    with live_host(f"sqlite:///{tmp_path / 'idsync.sqlite3'}", tmp_path) as host:
-        yield host
-
-
 @pytest.fixture
 def board(request: pytest.FixtureRequest, service: LiveHost, tmp_path: Path) -> Iterator[str]:
     """The origin of the page's application, registered as the page says."""
     folder = tmp_path / "board"
     shutil.copytree(installed(request.config.cache, PACKAGE), folder)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Files, directory=str(folder)))
-    origin = f"http://127.0.0.1:{server.server_port}"
     text = connecting.section("A browser")
-    client = connecting.register(service, text, moved=("https://board.example.org", origin))
     (code,) = connecting.blocks(text, "js")
-    code = code.replace(connecting.ISSUER, service.url).replace("app_…", client.client_id)
-    (folder / "page.js").write_text(code, encoding="utf-8")
-    (folder / "index.html").write_text(HTML, encoding="utf-8")
-    Thread(target=server.serve_forever, daemon=True).start()
-    yield origin
-    server.shutdown()
-    server.server_close()
+    with served(folder) as origin:
+        client = connecting.register(service, text, moved=("https://board.example.org", origin))
+        code = code.replace(connecting.ISSUER, service.url).replace("app_…", client.client_id)
+        (folder / "page.js").write_text(code, encoding="utf-8")
+        (folder / "index.html").write_text(HTML, encoding="utf-8")
+        yield origin
 
 
 def test_the_page_signs_somebody_in_and_out(browser: Chrome, board: str, service: LiveHost) -> None:
@@ -72,7 +51,7 @@ def test_the_page_signs_somebody_in_and_out(browser: Chrome, board: str, service
     write(browser, "email", person.email)
     enter(browser, "password", person.password, "Sign in")
     wait_for(browser, "%(application)s would like to:", application="Board")
-    browser.find_element(By.CSS_SELECTOR, "button[value=allow]").click()
+    click(browser, "Allow")
     wait_for(browser, person.name)
     stored = browser.execute_script(
         "return JSON.stringify([{...localStorage}, {...sessionStorage}])"
@@ -81,7 +60,6 @@ def test_the_page_signs_somebody_in_and_out(browser: Chrome, board: str, service
     assert "rt_" not in stored
 
     click(browser, "Out")
-    wait_for(browser, "In")
     assert browser.current_url.startswith(board)
     click(browser, "In")
     wait_for(browser, "Password")
@@ -97,5 +75,5 @@ def test_the_page_says_that_somebody_refused(
     wait_for(browser, "Password")
     write(browser, "email", person.email)
     enter(browser, "password", person.password, "Sign in")
-    browser.find_element(By.CSS_SELECTOR, "button[value=deny]").click()
+    click(browser, "Refuse")
     wait_for(browser, "Not signed in")

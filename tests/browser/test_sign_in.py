@@ -5,7 +5,7 @@ from selenium.webdriver import ActionChains, Chrome
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from browser.hand import complaints, press, wait_for
+from browser.hand import click, complaints, press, wait_for, wait_for_focus
 from demo_services import Services
 from host_app.demo.preparation import PEOPLE, DemoPerson
 
@@ -33,7 +33,7 @@ def test_a_person_signs_in_agrees_and_is_known(
     """
     services = request.getfixturevalue(kind)
     browser.get(services.application)
-    press(browser, WITH_SERVICE)
+    click(browser, WITH_SERVICE)
     fill_in(browser, ANNA)
     wait_for(browser, "Bookshelf would like to:")
     assert browser.current_url.startswith(services.identity)
@@ -90,7 +90,7 @@ def test_a_wrong_password_is_told_and_can_be_corrected(browser: Chrome, services
     fill_in(browser, ADA, "wrong")
     wait_for(browser, "The e-mail address or the password is wrong.")
     assert browser.find_element(By.NAME, "email").get_attribute("value") == ADA.email
-    assert browser.switch_to.active_element.get_attribute("name") == "password"
+    wait_for_focus(browser, "password")
     browser.switch_to.active_element.send_keys(ADA.password, Keys.ENTER)
     wait_for(browser, "You are signed in")
     press(browser, "Sign out")
@@ -99,7 +99,7 @@ def test_a_wrong_password_is_told_and_can_be_corrected(browser: Chrome, services
 
 def test_a_refusal_reaches_the_application(browser: Chrome, services: Services) -> None:
     browser.get(services.application)
-    press(browser, WITH_SERVICE)
+    click(browser, WITH_SERVICE)
     fill_in(browser, ADA)
     wait_for(browser, "Bookshelf would like to:")
     press(browser, "Refuse")
@@ -122,7 +122,7 @@ def test_the_keyboard_is_enough(browser: Chrome, services: Services) -> None:
         )
         return (style[0] != "none" and style[1] != "0px") or style[2] != "none"
 
-    assert browser.switch_to.active_element.get_attribute("name") == "email"
+    wait_for_focus(browser, "email")
     assert focus_shows()
     grace = PEOPLE[2]
     type_keys(grace.email, Keys.TAB)
