@@ -4,6 +4,7 @@ Nothing here needs pytest. The checks are those the suite makes of every answer.
 """
 
 import hashlib
+import json
 import secrets
 import time
 from base64 import urlsafe_b64encode
@@ -157,3 +158,14 @@ class Suite:
         answer = self.called_back(self.address(request), request)
         assert answer.get("error", "login_required") == "login_required"
         return "code" in answer
+
+
+def unsigned(claims: dict[str, str]) -> str:
+    """A token with `alg: none`."""
+    parts = ({"alg": "none"}, claims)
+    return (
+        ".".join(
+            urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=").decode() for part in parts
+        )
+        + "."
+    )

@@ -5,7 +5,6 @@ Each test has the name of a module of the suite and asks what that module does.
 
 import json
 import time
-from base64 import urlsafe_b64encode
 from unittest import mock
 
 import pytest
@@ -14,7 +13,7 @@ from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
 from werkzeug.test import TestResponse
 
-from conformance.suite import Suite
+from conformance.suite import Suite, unsigned
 
 
 def test_oidcc_idtoken_signature(suite: Suite) -> None:
@@ -93,16 +92,6 @@ def test_oidcc_codereuse(suite: Suite) -> None:
 def test_oidcc_codereuse_30seconds(suite: Suite) -> None:
     """The same half a minute later."""
     use_twice(suite, after=30)
-
-
-def unsigned(claims: dict[str, str]) -> str:
-    parts = ({"alg": "none"}, claims)
-    return (
-        ".".join(
-            urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=").decode() for part in parts
-        )
-        + "."
-    )
 
 
 def test_oidcc_request_uri_unsigned(suite: Suite) -> None:

@@ -12,8 +12,7 @@ from joserfc.jwk import RSAKey
 from werkzeug.test import TestResponse
 
 import hosting
-from conformance.suite import BYE, Suite
-from conformance.test_basic_answers import unsigned
+from conformance.suite import BYE, Suite, unsigned
 from receiver import read, receiver
 
 PATH = "/logout"

@@ -1,6 +1,8 @@
 """Signing out at the service, by the contract's address and by RP-initiated logout."""
 
+import time
 from typing import Any
+from unittest import mock
 from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
@@ -8,12 +10,14 @@ from flask import Flask
 from flask.testing import FlaskClient
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlalchemy import text
 
 import hosting
+from flows.visits import BYE, signed_in_application
+from host_app.models import db
 from idsync.oauth.logout import may_follow
 
 REGISTERED = ("https://app.example.org/callback", "http://127.0.0.1:5000/", "org.example.app:/cb")
-BYE = "https://app.example.org/bye"
 
 
 @pytest.mark.parametrize(
@@ -84,18 +88,6 @@ def test_no_text_is_followed_by_accident(text: str) -> None:
         assert not may_follow(address, ["https://registered.example.net/"])
 
 
-def signed_in_application(app: Flask, client: FlaskClient, *options: str) -> Any:
-    person = hosting.add_person(app)
-    application = hosting.register_application(
-        app, "Demo", "--post-logout-redirect-uri", BYE, *options
-    )
-    back = hosting.authorize(client, application, person)
-    code = parse_qs(urlsplit(back.headers["Location"]).query)["code"][0]
-    form = {"grant_type": "authorization_code", "code": code, "redirect_uri": hosting.REDIRECT_URI}
-    tokens = client.post("/oauth/token", data=form, auth=application.basic).json
-    return person, application, tokens
-
-
 def is_signed_in(client: FlaskClient, application: hosting.Client) -> bool:
     location = client.get(hosting.authorize_path(application, prompt="none")).headers["Location"]
     return "code=" in location
@@ -157,9 +149,6 @@ def test_a_code_does_not_outlive_the_sign_out(app: Flask, client: FlaskClient) -
 
 def test_a_valid_hint_signs_out_and_returns(app: Flask, client: FlaskClient) -> None:
     """To a registered address, with the state; an expired hint will do."""
-    import time
-    from unittest import mock
-
     _, application, tokens = signed_in_application(app, client)
     with mock.patch("time.time", return_value=time.time() + 7200):
         response = client.get(
@@ -291,9 +280,6 @@ def test_another_person_at_the_same_browser_ends_the_first_ones_grants(
 
 def test_a_signed_out_cookie_stays_dead_after_pruning(app: Flask, client: FlaskClient) -> None:
     """A cookie that names a session needs its row, living."""
-    import time
-    from unittest import mock
-
     person, application, _ = signed_in_application(app, client)
     name = app.config["SESSION_COOKIE_NAME"]
     cookie = client.get_cookie(name)
@@ -310,10 +296,6 @@ def test_a_signed_out_cookie_stays_dead_after_pruning(app: Flask, client: FlaskC
 
 def test_a_session_ends_after_its_lifetime(app: Flask, client: FlaskClient) -> None:
     """For the host's own pages and for authorize alike."""
-    from sqlalchemy import text
-
-    from host_app.models import db
-
     person, application, _ = signed_in_application(app, client)
     assert person.name in client.get("/").text
     with app.app_context():
@@ -327,10 +309,6 @@ def test_the_same_person_keeps_offline_grants_even_when_the_old_session_is_gone(
     app: Flask, client: FlaskClient
 ) -> None:
     """Whose grants end is decided by the grants, not by a session row that may be pruned."""
-    from sqlalchemy import text
-
-    from host_app.models import db
-
     ada, application, tokens = signed_in_application(app, client)
     page = hosting.follow(client, client.get(hosting.authorize_path(application, prompt="login")))
     with app.app_context():

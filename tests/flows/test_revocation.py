@@ -1,5 +1,6 @@
 """Revocation: always 200 and `{}`, and what it ends."""
 
+import logging
 import time
 from typing import Any
 from unittest import mock
@@ -7,9 +8,11 @@ from unittest import mock
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
+from sqlalchemy import text
 
 import hosting
-from flows.test_logout import signed_in_application
+from flows.visits import signed_in_application
+from host_app.models import db, identity
 
 
 def revoke(client: FlaskClient, **form: Any) -> Any:
@@ -96,17 +99,11 @@ def test_a_replay_is_recorded_and_logged_without_the_token(
     app: Flask, client: FlaskClient, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A security event with person and application; no log line at any level holds a token."""
-    import logging
-
     caplog.set_level(logging.DEBUG)
     person, application, tokens = signed_in_application(app, client)
     form = {"grant_type": "refresh_token", "refresh_token": tokens["refresh_token"]}
     newer = client.post("/oauth/token", data=form, auth=application.basic).json
     client.post("/oauth/token", data=form, auth=application.basic)
-    from sqlalchemy import text
-
-    from host_app.models import db
-
     with app.app_context():
         event = db.session.execute(
             text("SELECT subject, client_id FROM idsync_event WHERE kind = 'token replayed'")
@@ -123,8 +120,6 @@ def test_connected_applications_are_listed_and_disconnected(
     app: Flask, client: FlaskClient
 ) -> None:
     """What each may see, since when, last used; taking it back ends grants and consent."""
-    from host_app.models import identity
-
     person, application, tokens = signed_in_application(app, client)
     with app.app_context():
         user = identity.find_user(person.email)
@@ -142,20 +137,16 @@ def test_connected_applications_are_listed_and_disconnected(
 
 def test_prune_deletes_only_what_can_never_matter(app: Flask, client: FlaskClient) -> None:
     """Unredeemed after ten minutes, ended ones after a day; living grants and sessions stay."""
-    from sqlalchemy import text
-
-    from host_app.models import db
-
     _, application, tokens = signed_in_application(app, client)
     client.get(hosting.authorize_path(application))  # a second grant, never redeemed
-    assert "0 rows" in hosting.run(app, "idsync", "prune")
+    assert hosting.run(app, "idsync", "prune").startswith("0 rows")
     with mock.patch("time.time", return_value=time.time() + 601):
-        assert "1 rows" in hosting.run(app, "idsync", "prune")
+        assert hosting.run(app, "idsync", "prune").startswith("1 rows")
     assert alive(client, tokens)
     revoke(client, token=tokens["access_token"])
     client.get("/logout")
     with mock.patch("time.time", return_value=time.time() + 86_500):
-        assert "2 rows" in hosting.run(app, "idsync", "prune")
+        assert hosting.run(app, "idsync", "prune").startswith("2 rows")
     with app.app_context():
         for table in ("idsync_grant", "idsync_session"):
             assert db.session.execute(text(f"SELECT count(*) FROM {table}")).scalar() == 0  # noqa: S608
@@ -201,8 +192,6 @@ def test_connected_applications_forget_what_a_new_epoch_ended(
     app: Flask, client: FlaskClient
 ) -> None:
     """A first-party application has no consent to be listed by."""
-    from host_app.models import identity
-
     person = hosting.add_person(app)
     application = hosting.register_application(app, "Ours", "--first-party")
     back = hosting.authorize(client, application, person)

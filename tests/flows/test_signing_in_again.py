@@ -106,6 +106,6 @@ def test_the_same_person_after_their_session_was_pruned(visit: Visit) -> None:
     offline = visit.connect("openid offline_access")
     visit.ask_again()
     with mock.patch("time.time", return_value=time.time() + 2 * DAY):
-        assert "1 rows" in hosting.run(visit.app, "idsync", "prune")
+        assert hosting.run(visit.app, "idsync", "prune").startswith("1 rows")
         visit.sign_in(visit.ada)
         assert visit.refreshes(offline)

@@ -8,7 +8,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import event
 
-from flows.test_logout import signed_in_application
+from flows.visits import signed_in_application
 from host_app.models import db
 
 
