@@ -23,6 +23,7 @@ from werkzeug.test import TestResponse
 from host_app import create_app
 from host_app.models import db
 from idsync.extension import EXTENSION
+from prepared import make_tables
 
 ISSUER = "http://localhost"  # the address that Flask's test client calls
 REDIRECT_URI = "https://app.example.org/callback"
@@ -80,8 +81,7 @@ def configuration(database_url: str, **settings: Any) -> dict[str, Any]:
 def make_host(database_url: str, **settings: Any) -> Flask:
     """A host with its tables made. Whoever makes one closes it with `close_host`."""
     app = create_app(configuration(database_url, **settings))
-    with app.app_context():
-        db.create_all()
+    make_tables(app)
     return app
 
 

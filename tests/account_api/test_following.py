@@ -163,7 +163,7 @@ def test_copies_equal_the_directory_after_a_backup_was_restored(
     app: Flask, one_by_one: Change, copies: Copies, finder: int | None
 ) -> None:
     """What a copy had and the directory lost goes from the copy as well."""
-    follow_across_a_restored_backup(app, copies, one_by_one, 15, finder)
+    follow_across_a_restored_backup(app, copies, one_by_one, 8, finder)
 
 
 @pytest.mark.proof

@@ -183,7 +183,7 @@ def run_sequences(service: Service, *, number: int, steps: int) -> None:
 
 def test_sequences_of_calls_leave_what_the_model_says(service: Service) -> None:
     """Unique e-mail, tags, `existed`, roles, administrators protected, all or nothing."""
-    run_sequences(service, number=25, steps=25)
+    run_sequences(service, number=15, steps=25)
 
 
 @pytest.mark.proof
