@@ -17,8 +17,8 @@ from idsync.account_api.blueprint import ACCOUNTS
 from idsync.errors import ConfigurationError
 from idsync.machine import DATABASE_AWAY, keep_body
 from idsync.oauth.blueprints import MACHINE, PAGES
-from idsync.oauth.form import LONGEST_INPUT
 from idsync.oauth.token import FORM
+from idsync.parameters import LONGEST_INPUT
 from idsync.settings import PREFIX, Settings
 
 FROM_OTHER_SITES = (f"{PAGES}.authorize", f"{PAGES}.logout")

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from applications.test_registration import SOUND
 from idsync.applications.application import Application
 from idsync.applications.authentication import BASIC, NONE, POST, authenticate_client
-from idsync.crypto import secrets
+from idsync.crypto import identifiers
 from idsync.errors import ClientRefused, MalformedCredentials
 
 SECRET = "ids_-correct_horse~battery.staple"
-CONFIDENTIAL = replace(SOUND, client_id="app_c", secret_digest=secrets.digest(SECRET))
+CONFIDENTIAL = replace(SOUND, client_id="app_c", secret_digest=identifiers.digest(SECRET))
 PUBLIC = replace(SOUND, client_id="app_p", secret_digest=None)
 INACTIVE = replace(CONFIDENTIAL, client_id="app_i", active=False)
 EVERYONE = {one.client_id: one for one in (CONFIDENTIAL, PUBLIC, INACTIVE)}

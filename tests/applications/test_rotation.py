@@ -10,7 +10,7 @@ from flask import Flask
 import hosting
 from applications.test_registration import SOUND
 from cli.test_applications import fail
-from idsync.crypto import secrets
+from idsync.crypto import identifiers
 
 NOW = 1_800_000_000
 
@@ -102,13 +102,13 @@ def test_both_secrets_are_compared_whatever_the_first_says() -> None:
     """Otherwise the time of an answer would tell which one was sent, and that there are two."""
     rotated = replace(
         SOUND,
-        secret_digest=secrets.digest("new"),
-        previous_secret_digest=secrets.digest("old"),
+        secret_digest=identifiers.digest("new"),
+        previous_secret_digest=identifiers.digest("old"),
         previous_secret_until=NOW + 1,
     )
     for secret, right in (("new", True), ("old", True), ("wrong", False)):
         for application in (rotated, replace(rotated, previous_secret_digest=None)):
-            with mock.patch.object(secrets, "matches", wraps=secrets.matches) as matches:
+            with mock.patch.object(identifiers, "matches", wraps=identifiers.matches) as matches:
                 expected = right and (secret == "new" or application is rotated)
                 assert application.has_secret(secret) is expected
             assert matches.call_count == 2
@@ -119,7 +119,7 @@ def test_a_public_application_never_gets_a_secret_from_its_past() -> None:
     odd = replace(
         SOUND,
         secret_digest=None,
-        previous_secret_digest=secrets.digest("old"),
+        previous_secret_digest=identifiers.digest("old"),
         previous_secret_until=NOW + 1,
     )
     assert not odd.has_secret("old")

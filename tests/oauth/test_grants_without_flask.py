@@ -12,7 +12,7 @@ from joserfc.jwk import KeySet
 from sqlalchemy import update
 
 from idsync.audit.events import SYSTEM
-from idsync.crypto import secrets
+from idsync.crypto import identifiers
 from idsync.oauth.grant import AccessToken
 from idsync.oauth.server import OAuthRequest
 from oauth.conftest import ISSUER, Plain
@@ -328,7 +328,7 @@ def test_client_authentication_is_asked_for(plain: Plain) -> None:
 
 def test_tokens_are_named_by_kind_and_say_nothing_by_default(plain: Plain) -> None:
     """Readable prefixes; scopes only where they differ from the grant's."""
-    reference = plain.references.access_token(AccessToken(secrets.new_row_id(), 2**40, None))
+    reference = plain.references.access_token(AccessToken(identifiers.new_id(), 2**40, None))
     assert reference.startswith("at_")
     read = plain.references.read_access_token(reference)
     assert read is not None

@@ -7,8 +7,8 @@ import pytest
 
 from applications.test_registration import SOUND
 from idsync.oauth import errors
-from idsync.oauth.form import UnreadableParameters, read_parameters, single_values
 from idsync.oauth.request import AuthorizationRequest, find_client, read_request, state_of
+from idsync.parameters import UnreadableParameters, read_parameters, single_values
 
 URI = "https://app.example/callback"
 CHALLENGE = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"

@@ -1,19 +1,17 @@
 """What a reader asks of the list: which accounts, and since when.
 
-Werkzeug's parser takes the first of repeated parameters and replaces what it cannot decode. A
-reader that meant another tag would be given other people's hashes, so both are refused instead.
+A reader that meant another tag would be given other people's hashes, so what is repeated or unknown
+is refused.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from urllib.parse import parse_qsl
 
 from idsync.account_api.wire import legible
 from idsync.accounts.rules import checked_tags
 from idsync.errors import InvalidValue
-
-MOST_PARAMETERS = 64
+from idsync.parameters import Parameters, UnreadableParameters, read_parameters
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,25 +29,16 @@ def read_query(raw: bytes) -> ListQuery:
     is not known is refused: `?tags=wiki` must not give all accounts.
     """
     try:
-        pairs = parse_qsl(
-            raw.decode("utf-8"),
-            keep_blank_values=True,
-            errors="strict",
-            max_num_fields=MOST_PARAMETERS,
-        )
-    except UnicodeError:
-        raise InvalidValue("query", "is not percent-encoded UTF-8") from None
-    except ValueError:
-        raise InvalidValue(
-            "query", "has more than %(most)d parameters", most=MOST_PARAMETERS
-        ) from None
-    for name, _ in pairs:
+        parameters = read_parameters(raw)
+    except UnreadableParameters as error:
+        raise InvalidValue("query", "cannot be read: %(reason)s", reason=error) from None
+    for name in parameters:
         if name not in ("tag", "since"):
             raise InvalidValue(legible(name), "is not a parameter of this request")
-    tag = _only(pairs, "tag")
+    tag = _only(parameters, "tag")
     return ListQuery(
         tag=None if tag is None else checked_tags("tag", [tag])[0],
-        since=_only(pairs, "since") or "",
+        since=_only(parameters, "since") or "",
     )
 
 
@@ -61,8 +50,8 @@ def read_etags(header: str) -> list[str]:
     return [one.strip().removeprefix("W/").strip('"') for one in header.split(",")]
 
 
-def _only(pairs: list[tuple[str, str]], name: str) -> str | None:
-    values = [value for key, value in pairs if key == name]
+def _only(parameters: Parameters, name: str) -> str | None:
+    values = parameters.get(name, [])
     if len(values) > 1:
         raise InvalidValue(name, "is given more than once")
     return values[0] if values else None

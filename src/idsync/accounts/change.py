@@ -12,7 +12,7 @@ from idsync.accounts.record import (
     AccountRecord,
 )
 from idsync.audit.events import Actor
-from idsync.crypto import secrets
+from idsync.crypto import identifiers
 from idsync.errors import InvalidValue
 
 
@@ -68,7 +68,7 @@ def change_disabled(record: AccountRecord, disabled: bool, actor: Actor) -> None
     by_service = actor.kind == "service"
     if disabled:
         if record.disabled_by is None:
-            record.epoch = secrets.new_epoch()
+            record.epoch = identifiers.new_epoch()
         if record.disabled_by != DISABLED_BY_ADMINISTRATOR:
             record.disabled_by = DISABLED_BY_SERVICE if by_service else DISABLED_BY_ADMINISTRATOR
     elif record.disabled_by == DISABLED_BY_ADMINISTRATOR and by_service:

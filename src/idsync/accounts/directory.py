@@ -37,7 +37,7 @@ from idsync.accounts.rules import (
 )
 from idsync.accounts.search import AccountSearch
 from idsync.audit.events import Actor, Audit
-from idsync.crypto import secrets
+from idsync.crypto import identifiers
 from idsync.database import DatabaseSession, begin_write
 from idsync.errors import InvalidValue, UnknownRecord
 
@@ -205,7 +205,7 @@ class Directory(AccountSearch):
 
     def sign_out_everywhere(self, subject: str, *, actor: Actor) -> None:
         """End every session and grant of an account."""
-        self.record(subject).epoch = secrets.new_epoch()
+        self.record(subject).epoch = identifiers.new_epoch()
         self._flush()
         self._audit.record("signed out everywhere", actor, subject=subject)
 

@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import bindparam, select, update
 
 from idsync.accounts.record import AccountModels, AccountRecord
-from idsync.crypto import secrets
+from idsync.crypto import identifiers
 from idsync.crypto.exchange import ExchangeHashError, UnusablePassword
 from idsync.crypto.passwords import Passwords
 from idsync.crypto.sealing import Sealer, UnsealError
@@ -105,7 +105,7 @@ class AccountPasswords:
             return
         record.password = None if verifier is None else self._sealed(record.subject, verifier)
         record.legacy_password = False
-        record.epoch = secrets.new_epoch()
+        record.epoch = identifiers.new_epoch()
 
     def write_exchange(self, record: AccountRecord, text: str) -> None:
         """Store an exchange hash that a service sent. Raises InvalidValue."""

@@ -29,7 +29,7 @@ from sqlalchemy.exc import InvalidRequestError
 from sqlalchemy.orm import Mapper, SynonymProperty, registry, relationship
 
 from idsync.accounts.rules import LONGEST_NAME_KEY
-from idsync.crypto import secrets
+from idsync.crypto import identifiers
 from idsync.database import Json
 from idsync.errors import ConfigurationError
 
@@ -186,7 +186,7 @@ def new_record(models: AccountModels, user: Any, *, legacy_password: bool) -> Ac
     """A companion for `user`, not yet added to a session."""
     record = models.record_class()
     record.user = user
-    record.subject = secrets.new_subject()
+    record.subject = identifiers.new_subject()
     record.password = None
     record.legacy_password = legacy_password
     record.email_key = None
@@ -197,7 +197,7 @@ def new_record(models: AccountModels, user: Any, *, legacy_password: bool) -> Ac
     record.disabled_by = None
     record.mfa = False
     record.administrator = False
-    record.epoch = secrets.new_epoch()
+    record.epoch = identifiers.new_epoch()
     record.revision = 0
     record.updated_at = utc_now()
     return record

@@ -33,7 +33,7 @@ from idsync.accounts.bulk_statements import refuse_bulk_statements
 from idsync.accounts.names import fold_names, name_key
 from idsync.accounts.record import AccountModels, AccountRecord, new_record, utc_now
 from idsync.accounts.rules import email_key
-from idsync.crypto import secrets
+from idsync.crypto import identifiers
 from idsync.database import DatabaseSession, begin_write
 from idsync.errors import InvalidValue
 from idsync.notes import Notes
@@ -120,7 +120,7 @@ class Revisions:
         """Make every cursor given out so far foreign, as after restoring a backup."""
         self._increment(session)
         session.connection().execute(
-            update(self._directory).values(incarnation=secrets.new_epoch())
+            update(self._directory).values(incarnation=identifiers.new_epoch())
         )
 
     # --- noting --------------------------------------------------------------------------------
@@ -242,7 +242,7 @@ class Revisions:
         statement = update(table).values(revision=table.c.revision + 1).returning(table.c.revision)
         revision = session.connection().execute(statement).scalar()
         if revision is None:
-            first = {"id": 1, "incarnation": secrets.new_epoch(), "revision": 0}
+            first = {"id": 1, "incarnation": identifiers.new_epoch(), "revision": 0}
             try:
                 with session.connection().begin_nested():
                     session.connection().execute(insert(table), first)

@@ -9,7 +9,7 @@ import unicodedata
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
-from idsync.crypto import secrets
+from idsync.crypto import identifiers
 from idsync.errors import InvalidValue
 from idsync.settings import is_loopback
 
@@ -80,8 +80,8 @@ class Application:
         """
         if self.secret_digest is None:
             return False
-        current = secrets.matches(secret, self.secret_digest)
-        previous = secrets.matches(secret, self.previous_secret_digest or self.secret_digest)
+        current = identifiers.matches(secret, self.secret_digest)
+        previous = identifiers.matches(secret, self.previous_secret_digest or self.secret_digest)
         return current | (previous & self.previous_secret_works)
 
     @property

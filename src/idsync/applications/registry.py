@@ -27,7 +27,7 @@ from sqlalchemy import (
 
 from idsync.applications.application import Application, check_registration, is_client_id
 from idsync.audit.events import Actor, Audit
-from idsync.crypto import secrets
+from idsync.crypto import identifiers
 from idsync.database import DatabaseSession, Json, begin_write, write
 from idsync.errors import InvalidValue, UnknownRecord
 
@@ -125,11 +125,11 @@ class Applications:
         backchannel_logout_session_required: bool = False,
     ) -> Registration:
         """Add an application and commit. Raises InvalidValue naming the field."""
-        secret = None if public else secrets.new_client_secret()
+        secret = None if public else identifiers.new_client_secret()
         application = Application(
-            client_id=secrets.new_client_id(self._prefix),
+            client_id=identifiers.new_client_id(self._prefix),
             name=name.strip(),
-            secret_digest=None if secret is None else secrets.digest(secret),
+            secret_digest=None if secret is None else identifiers.digest(secret),
             redirect_uris=redirect_uris,
             post_logout_redirect_uris=post_logout_redirect_uris,
             scopes=tuple(dict.fromkeys(scopes.split())),
@@ -197,7 +197,7 @@ class Applications:
         """
         if not 0 <= overlap <= LONGEST_OVERLAP:
             raise InvalidValue("overlap", "from 0 to %(longest)d seconds", longest=LONGEST_OVERLAP)
-        secret = secrets.new_client_secret()
+        secret = identifiers.new_client_secret()
 
         def rotate(found: Application) -> Application:
             if found.public:
@@ -208,7 +208,7 @@ class Applications:
                 )
             return replace(
                 found,
-                secret_digest=secrets.digest(secret),
+                secret_digest=identifiers.digest(secret),
                 previous_secret_digest=found.secret_digest if overlap else None,
                 previous_secret_until=int(time.time()) + overlap if overlap else None,
             )

@@ -22,13 +22,13 @@ from werkzeug.wrappers import Response as WerkzeugResponse
 from idsync.machine import request_body
 from idsync.oauth import errors
 from idsync.oauth.consent import Consents
-from idsync.oauth.form import LONGEST_INPUT, Parameters, UnreadableParameters, read_parameters
 from idsync.oauth.interaction import Step, next_step
 from idsync.oauth.pages import Pages
 from idsync.oauth.pending import ConsentForm, Pending, PendingRequests
 from idsync.oauth.redirect import add_query
 from idsync.oauth.request import carried, known, state_of
 from idsync.oauth.server import IdentityServer, OAuthRequest
+from idsync.parameters import LONGEST_INPUT, Parameters, UnreadableParameters, read_parameters
 from idsync.signin.browser import BrowserSessions
 from idsync.signin.sessions import SignedIn
 

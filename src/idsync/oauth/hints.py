@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 
 from flask import request
 
-from idsync.oauth.form import Parameters, UnreadableParameters, read_parameters
 from idsync.oauth.pending import PendingRequests
+from idsync.parameters import Parameters, UnreadableParameters, read_parameters
 
 _LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")  # BCP 47, in outline
 

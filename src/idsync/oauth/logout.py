@@ -25,16 +25,16 @@ from idsync.applications.registry import Applications
 from idsync.crypto.references import ReferenceSigner
 from idsync.machine import request_body
 from idsync.oauth import errors
-from idsync.oauth.form import (
+from idsync.oauth.id_token_hint import Hint, read_hint
+from idsync.oauth.pages import Pages
+from idsync.oauth.redirect import add_query
+from idsync.oauth.signing_keys import SigningKeys
+from idsync.parameters import (
     LONGEST_INPUT,
     UnreadableParameters,
     read_parameters,
     single_values,
 )
-from idsync.oauth.id_token_hint import Hint, read_hint
-from idsync.oauth.pages import Pages
-from idsync.oauth.redirect import add_query
-from idsync.oauth.signing_keys import SigningKeys
 from idsync.signin.browser import BrowserSessions
 from idsync.signin.sessions import SignedIn
 

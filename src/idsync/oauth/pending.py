@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from idsync.crypto.references import ReferenceSigner
-from idsync.oauth.form import Parameters
 from idsync.oauth.interaction import FirstSeen
+from idsync.parameters import Parameters
 
 LIFETIME = 3600
 """Seconds a person may take; then the page has expired."""

@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 
 from idsync.applications.application import Application
 from idsync.oauth import errors
-from idsync.oauth.form import Parameters
+from idsync.parameters import Parameters
 
 LONGEST = {
     "state": 1536,

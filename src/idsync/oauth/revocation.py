@@ -13,8 +13,8 @@ from flask import Response, request
 from werkzeug.exceptions import RequestEntityTooLarge
 
 from idsync.machine import UnreadableBody, json_response, request_body
-from idsync.oauth.form import LONGEST_INPUT, UnreadableParameters, read_parameters
 from idsync.oauth.server import IdentityServer
+from idsync.parameters import LONGEST_INPUT, UnreadableParameters, read_parameters
 
 MOST_TOKENS = 4
 """Tokens looked at in one request; one is usual, some clients repeat it in the query."""

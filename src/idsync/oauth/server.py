@@ -30,7 +30,6 @@ from idsync.oauth.errors import (
     TokenRequestError,
     UnsupportedGrantType,
 )
-from idsync.oauth.form import Parameters
 from idsync.oauth.grant import AccessToken, Grant, NewGrant, RefreshToken, TokenReferences
 from idsync.oauth.id_token import IDToken
 from idsync.oauth.id_token_hint import read_hint
@@ -39,11 +38,10 @@ from idsync.oauth.refresh_token import RefreshTokenGrant
 from idsync.oauth.request import AuthorizationRequest, find_client, read_request
 from idsync.oauth.signing_keys import SigningKeys
 from idsync.oauth.store import GrantStore
+from idsync.parameters import Parameters
 from idsync.settings import ACCESS_TOKEN_LIFETIME
 
 log = logging.getLogger("idsync")
-
-Answer = tuple[int, Any, list[tuple[str, str]]]
 
 
 class Signal(Protocol):
@@ -254,7 +252,9 @@ class IdentityServer(AuthorizationServer):
         """The views have made it already."""
         return request
 
-    def handle_response(self, status: int, body: Any, headers: list[tuple[str, str]]) -> Answer:
+    def handle_response(
+        self, status: int, body: Any, headers: list[tuple[str, str]]
+    ) -> tuple[int, Any, list[tuple[str, str]]]:
         """Leave the answer to the view."""
         return status, body, headers
 

@@ -31,7 +31,7 @@ from sqlalchemy import (
 )
 
 from idsync.accounts.record import AccountModels, account_columns, account_from
-from idsync.crypto import secrets
+from idsync.crypto import identifiers
 from idsync.database import DatabaseSession, write
 from idsync.oauth.grant import Grant, NewGrant
 from idsync.oauth.logout_notices import LogoutNotices
@@ -166,7 +166,7 @@ class SqlGrantStore:
 
     def issue(self, new: NewGrant, also: Callable[[], None] | None = None) -> bytes:
         """Write a grant and return its id."""
-        grant_id, now = secrets.new_row_id(), int(time.time())
+        grant_id, now = identifiers.new_id(), int(time.time())
         values = {
             "id": grant_id,
             "client_id": new.client_id,

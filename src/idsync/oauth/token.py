@@ -6,13 +6,13 @@ from flask import Response, request
 
 from idsync.machine import json_response, request_body
 from idsync.oauth.errors import TokenRequestError
-from idsync.oauth.form import (
+from idsync.oauth.server import IdentityServer, OAuthRequest
+from idsync.parameters import (
     LONGEST_INPUT,
     UnreadableParameters,
     read_parameters,
     single_values,
 )
-from idsync.oauth.server import IdentityServer, OAuthRequest
 
 FORM = "application/x-www-form-urlencoded"
 

@@ -9,15 +9,15 @@ from flask import Response, request
 
 from idsync.machine import json_response, note_caller, request_body
 from idsync.oauth.claims import claims_for
-from idsync.oauth.form import (
+from idsync.oauth.grant import AccessToken, Grant, TokenReferences
+from idsync.oauth.store import GrantStore
+from idsync.oauth.token import FORM, error_body
+from idsync.parameters import (
     LONGEST_INPUT,
     UnreadableParameters,
     read_parameters,
     single_values,
 )
-from idsync.oauth.grant import AccessToken, Grant, TokenReferences
-from idsync.oauth.store import GrantStore
-from idsync.oauth.token import FORM, error_body
 
 
 class BearerRefused(Exception):

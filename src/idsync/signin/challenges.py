@@ -7,7 +7,7 @@ import time
 
 from flask import session
 
-from idsync.crypto import secrets
+from idsync.crypto import identifiers
 from idsync.crypto.references import ReferenceSigner
 from idsync.errors import TooManyTries
 from idsync.signin.limits import CLOCKS_APART, TryLimit
@@ -31,7 +31,7 @@ class Challenges:
     def make(self, purpose: str) -> bytes:
         """A new challenge."""
         at = int(time.time()).to_bytes(_TIME, "big")
-        return self._signer.sign(secrets.new_row_id() + at + _bound(purpose)).encode()
+        return self._signer.sign(identifiers.new_id() + at + _bound(purpose)).encode()
 
     def is_ours(self, challenge: bytes, purpose: str) -> bool:
         """Whether a challenge was made here, for this purpose, not long ago."""
@@ -52,5 +52,5 @@ class Challenges:
 
 def _bound(purpose: str) -> bytes:
     """The purpose and the browser it is for: an answer got elsewhere is worth nothing here."""
-    browser = session.setdefault(FIELD, secrets.new_row_id().hex())
+    browser = session.setdefault(FIELD, identifiers.new_id().hex())
     return hashlib.sha256(f"{browser}\0{purpose}".encode()).digest()

@@ -12,7 +12,7 @@ import hmac
 from flask import after_this_request, has_request_context, request
 from werkzeug.wrappers import Response
 
-from idsync.crypto import secrets
+from idsync.crypto import identifiers
 from idsync.crypto.references import ReferenceSigner
 
 COOKIE = "idsync_device"
@@ -42,7 +42,7 @@ class Devices:
 
     def remember(self, subject: str) -> None:
         """Let this browser be known to an account from the next answer on."""
-        device = self._read() or secrets.new_row_id()
+        device = self._read() or identifiers.new_id()
         mark = _mark(device, subject)
         marks = [one for one in _marks(device) if one != mark]
         value = self._signer.sign(b"".join([device[:_ID], mark, *marks][: MOST_ACCOUNTS + 1]))

@@ -15,7 +15,7 @@ import pyotp
 from idsync.accounts.directory import Directory
 from idsync.accounts.record import AccountRecord
 from idsync.audit.events import Actor, Audit
-from idsync.crypto import secrets
+from idsync.crypto import identifiers
 from idsync.database import DatabaseSession
 from idsync.signin import first_step
 from idsync.signin.browser import BrowserSessions
@@ -192,7 +192,7 @@ class SecondFactors:
         self._recovery.remove(record.account_key)
         self._passkeys.remove_all(record.account_key)
         record.mfa = False
-        record.epoch = secrets.new_epoch()
+        record.epoch = identifiers.new_epoch()
         self._tries.forgive(subject)
         self._session.flush()
         self._audit.record("second factors reset", actor, subject=subject)

@@ -12,7 +12,7 @@ from idsync.accounts.passwords import AccountPasswords
 from idsync.accounts.record import Account, AccountRecord
 from idsync.accounts.rules import LONGEST_EMAIL, checked_email, checked_password, email_key
 from idsync.audit.events import Actor, Audit
-from idsync.crypto import secrets
+from idsync.crypto import identifiers
 from idsync.database import DatabaseSession
 from idsync.errors import InvalidValue, UnknownRecord
 from idsync.signin.browser import BrowserSessions
@@ -77,7 +77,7 @@ class OwnEmail:
         """
         self._require_mail()
         self._count(self._passwords_sent, email_key(email))
-        place = secrets.new_subject()  # of the link, which is made beside the request
+        place = identifiers.new_id().hex()  # of the link, which is made beside the request
         body = self._with_link(text, path, place)
 
         def send() -> None:

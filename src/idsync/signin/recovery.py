@@ -26,7 +26,7 @@ from sqlalchemy import (
 )
 
 from idsync.accounts.record import AccountModels
-from idsync.crypto.secrets import new_row_id
+from idsync.crypto.identifiers import new_id
 from idsync.database import DatabaseSession
 
 NUMBER = 10
@@ -75,7 +75,7 @@ class RecoveryCodes:
         self.remove(account_key)
         rows = [
             {
-                "id": new_row_id(),
+                "id": new_id(),
                 "account_key": account_key,
                 "slot": code[0],
                 "verifier": verifier,

@@ -27,7 +27,7 @@ from sqlalchemy import (
 )
 
 from idsync.accounts.record import Account, AccountModels, account_columns, account_from
-from idsync.crypto import secrets
+from idsync.crypto import identifiers
 from idsync.database import DatabaseSession
 
 SECOND_FACTOR = "mfa"
@@ -124,7 +124,7 @@ class Sessions:
         self, account_key: Any, epoch: bytes, amr: tuple[str, ...], auth_time: int | None = None
     ) -> bytes:
         """Write a row and return its id. auth_time: of the proof, where it was not just now."""
-        session_id = secrets.new_row_id()
+        session_id = identifiers.new_id()
         self._session.connection().execute(
             insert(self.table),
             {

@@ -26,12 +26,12 @@ def new_client_secret() -> str:
 
 def digest(secret: str) -> str:
     """Return the SHA-256 of a secret in 64 lowercase hex digits; any string has one."""
-    return _sha256(secret)
+    return hashlib.sha256(_encode(secret)).hexdigest()
 
 
-def matches(secret: str, digest: str) -> bool:
-    """Tell in constant time whether ``digest`` is the digest of ``secret``; nothing raises."""
-    return hmac.compare_digest(_sha256(secret).encode(), _encode(digest))
+def matches(secret: str, stored: str) -> bool:
+    """Tell in constant time whether ``stored`` is the digest of ``secret``; nothing raises."""
+    return hmac.compare_digest(digest(secret).encode(), _encode(stored))
 
 
 def new_client_id(prefix: str) -> str:
@@ -45,8 +45,8 @@ def new_epoch() -> bytes:
     return secrets.token_bytes(_EPOCH_BYTES)
 
 
-def new_row_id() -> bytes:
-    """Return 16 random bytes: the key of a row that is named in a signed reference."""
+def new_id() -> bytes:
+    """Return 16 random bytes: a name for a row, a device or a challenge in a signed reference."""
     return secrets.token_bytes(_IDENTIFIER_BYTES)
 
 
@@ -56,10 +56,6 @@ def new_subject() -> str:
     Hex, because base64 may begin with ``-`` and would read as an option on a command line.
     """
     return secrets.token_hex(_IDENTIFIER_BYTES)
-
-
-def _sha256(secret: str) -> str:
-    return hashlib.sha256(_encode(secret)).hexdigest()
 
 
 def _encode(text: str) -> bytes:
