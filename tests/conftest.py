@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
@@ -52,6 +53,20 @@ def database_url(database_server: str | None, tmp_path: Path) -> str:
 def app(database_url: str) -> Iterator[Flask]:
     """The reference host on an empty database whose tables are made; see `hosting` for the rest."""
     app = hosting.make_host(database_url)
+    yield app
+    hosting.close_host(app)
+
+
+@pytest.fixture
+def settings(database_url: str) -> dict[str, Any]:
+    """One configuration for every process of a host."""
+    return hosting.configuration(database_url, **hosting.NO_LIMITS)
+
+
+@pytest.fixture
+def host(settings: dict[str, Any]) -> Iterator[Flask]:
+    """The host in this process where others have it too; its tables are made."""
+    app = hosting.make_host(settings["SQLALCHEMY_DATABASE_URI"], **settings)
     yield app
     hosting.close_host(app)
 

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from flask import Flask
 
-import hosting
 from account_api.backups import backup_of
 from account_api.calling import counter, register, run
 from account_api.copies import CopyByEtag, CopyBySince
@@ -25,16 +24,9 @@ Change = Callable[[int], None]
 
 
 @pytest.fixture
-def settings(database_url: str) -> dict[str, Any]:
-    """One configuration for every process."""
-    return hosting.configuration(database_url, **hosting.NO_LIMITS)
-
-
-@pytest.fixture
-def app(settings: dict[str, Any]) -> Iterator[Flask]:
-    app = hosting.make_host(settings["SQLALCHEMY_DATABASE_URI"], **settings)
-    yield app
-    hosting.close_host(app)
+def app(host: Flask) -> Flask:
+    """Has the configuration of the processes."""
+    return host
 
 
 @pytest.fixture

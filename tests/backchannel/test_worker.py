@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
 from flask import Flask
 from sqlalchemy import text
 
@@ -16,27 +15,12 @@ import hosting
 import live
 from backchannel.listening import register
 from clients.flow import tokens_of
-from host_app import create_app
 from host_app.models import db
 from idsync.oauth.delivery import CLAIM_SECONDS, PER_APPLICATION
 from kills.killing import FLASK
 from receiver import read, receiver, wait_until
 
 FAREWELL = 20  # seconds that a worker gets to end
-
-
-@pytest.fixture
-def settings(database_url: str) -> dict[str, Any]:
-    return hosting.configuration(database_url, **hosting.NO_LIMITS)
-
-
-@pytest.fixture
-def host(settings: dict[str, Any]) -> Iterator[Flask]:
-    app = create_app(settings)
-    with app.app_context():
-        db.create_all()
-    yield app
-    hosting.close_host(app)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from werkzeug.security import generate_password_hash
 
 import databases
 import hosting
-from accounts.transfer.test_importing import HASH, PEOPLE, write_people
+from accounts.transfer.people import HASH, PEOPLE, write_people
 from cli.test_applications import fail
 from host_app.models import User, db, identity
 from idsync.accounts.transfer import importing

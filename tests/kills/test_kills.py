@@ -1,52 +1,24 @@
 """Long work is killed (kill -9) and run again: nothing is lost, nothing is done twice."""
 
 import secrets
-from collections.abc import Callable, Iterator
-from random import Random
 from typing import Any
 
 import pytest
 from flask import Flask
-from sqlalchemy import insert, text
+from sqlalchemy import insert
 
 import hosting
-from host_app import create_app
 from host_app.models import User, db, identity
 from idsync.accounts.passwords import PURPOSE
 from idsync.audit.events import COMMAND
 from idsync.crypto.keys import key_id, parse_keys
 from idsync.crypto.sealing import Sealer
 from idsync.extension import EXTENSION
-from kills.killing import FLASK, kill_when, run
+from kills.interrupting import Interrupted, assert_sound, number_of, rows
+from kills.killing import FLASK, run
 from listed import changes_since
 
 CHANGE_EVERYBODY = ("-m", "tests.kills.change_everybody")
-
-
-@pytest.fixture
-def settings(database_url: str) -> dict[str, Any]:
-    return hosting.configuration(database_url, **hosting.NO_LIMITS)
-
-
-@pytest.fixture
-def host(settings: dict[str, Any]) -> Iterator[Flask]:
-    """The host in this process, inside an application context, its tables made."""
-    app = create_app(settings)
-    with app.app_context():
-        db.create_all()
-        yield app
-    hosting.close_host(app)
-
-
-def rows(statement: str, **values: Any) -> list[tuple[Any, ...]]:
-    """Read in a transaction of its own."""
-    found = [tuple(row) for row in db.session.execute(text(statement), values)]
-    db.session.rollback()
-    return found
-
-
-def number_of(statement: str, **values: Any) -> int:
-    return int(rows(f"SELECT count(*) FROM {statement}", **values)[0][0])  # noqa: S608
 
 
 def add_people(number: int) -> None:
@@ -62,31 +34,6 @@ def add_people(number: int) -> None:
     ]
     db.session.connection().execute(insert(User.__table__), people)
     db.session.commit()
-
-
-def assert_sound(app: Flask) -> None:
-    with app.app_context():
-        found = hosting.run(app, "idsync", "directory", "verify", "--json")["problems"]
-    assert (len(found), found[:3]) == (0, [])
-
-
-class Interrupted:
-    """Kills a command again and again, at random points of its way from 0 to `total`."""
-
-    def __init__(self, seed: int, total: int, done: Callable[[], int]) -> None:
-        self._random = Random(seed)  # noqa: S311
-        self._total = total
-        self._done = done
-        self.midway = 0
-
-    def kill(self, times: int, settings: dict[str, Any], *arguments: str) -> None:
-        for _ in range(times):
-            begun = self._done()
-            # Early in what is left: the kill comes a little later than the look.
-            share = self._random.random() ** 2 / 2
-            wanted = begun + int((self._total - begun) * share)
-            kill_when(lambda wanted=wanted: self._done() > wanted, settings, *arguments)
-            self.midway += 0 < self._done() < self._total
 
 
 # --- adopt ----------------------------------------------------------------------------------------
@@ -135,7 +82,7 @@ def add_sealed(app: Flask, settings: dict[str, Any], number: int) -> dict[str, b
         subject: f"pbkdf2$10000${secrets.token_hex(8)}${secrets.token_hex(32)}".encode()
         for (subject,) in rows("SELECT subject FROM idsync_account")
     }
-    table = hosting.db.metadata.tables["idsync_account"]
+    table = db.metadata.tables["idsync_account"]
     db.session.connection().execute(
         table.update()
         .where(table.c.subject == db.bindparam("its"))

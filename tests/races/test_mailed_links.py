@@ -1,9 +1,7 @@
 """A link for a new password works once, with processes on one database."""
 
 import re
-import time
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 from flask import Flask
@@ -12,13 +10,9 @@ import hosting
 from idsync.extension import EXTENSION
 from races import sign_in_deeds
 from races.crew import Crew
+from receiver import wait_until
 
 Crews = Callable[[int], Crew]
-
-
-@pytest.fixture
-def settings(database_url: str) -> dict[str, Any]:
-    return hosting.configuration(database_url, **hosting.NO_LIMITS)
 
 
 def race_for_links(host: Flask, crew: Crew, rounds: int) -> None:
@@ -29,9 +23,7 @@ def race_for_links(host: Flask, crew: Crew, rounds: int) -> None:
         browser = host.test_client()
         mails.clear()
         hosting.submit(browser, "/sign-in/forgotten", {"email": person.email})
-        deadline = time.monotonic() + 10
-        while not mails and time.monotonic() < deadline:
-            time.sleep(0.01)
+        wait_until(lambda: bool(mails))
         link = re.search(r"/new-password/(\S+)", mails[0])
         assert link is not None
         passwords = [f"chosen by process {number}" for number in range(crew.size)]

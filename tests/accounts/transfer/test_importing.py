@@ -3,78 +3,24 @@
 import json
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from flask import Flask
 
-import hosting
 import live
-from host_app import create_app
-from host_app.models import db
-from idsync.accounts.transfer.files import CSV, JSON_LINES, Writer
-from idsync.crypto.exchange import ExchangeHash
+from accounts.transfer.people import crowd, write_people
+from kills.interrupting import Interrupted, assert_sound, number_of, rows
 from kills.killing import FLASK, run
-from kills.test_kills import Interrupted, assert_sound, number_of, rows
 
 
-@pytest.fixture
-def settings(database_url: str) -> dict[str, Any]:
-    return hosting.configuration(database_url)
-
-
-@pytest.fixture
-def host(settings: dict[str, Any]) -> Iterator[Flask]:
-    """The host in this process, inside an application context, its tables made."""
-    app = create_app(settings)
-    with app.app_context():
-        db.create_all()
-        yield app
-    hosting.close_host(app)
-
-
-HASH = str(ExchangeHash.create("correct horse", iterations=10_000))
-
-PEOPLE: list[dict[str, Any]] = [
-    {
-        "id": "ada-1",
-        "name": "=Ada",
-        "email": "Ada@example.org",
-        "email_verified": True,
-        "phone": "+4930123456",
-        "tags": ["wiki", "+x"],
-        "password": HASH,
-    },
-    {"id": "bo", "name": '\'t Bo, "the" second', "email": None, "tags": ["a,b"]},
-    {"id": "eve", "name": "Ева", "email": "eve@example.org", "disabled": True, "password": HASH},
-]
-EMPTY = {
-    "id": None, "name": "", "email": None, "email_verified": False, "phone": None, "tags": [],
-    "disabled": False, "password": None,
-}  # fmt: skip
-
-
-def write_people(path: Path, people: Sequence[dict[str, Any]] | Iterator[dict[str, Any]]) -> None:
-    """A file as an export would have written it."""
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = Writer(file, CSV if path.suffix == ".csv" else JSON_LINES)
-        for person in people:
-            writer.write({**EMPTY, **person})
-
-
-def crowd(number: int) -> Iterator[dict[str, Any]]:
-    """Half of them without an id, so that only the address tells them again."""
-    for index in range(number):
-        yield {
-            "id": f"person-{index}" if index % 2 else None,
-            "name": f"Person {index}",
-            "email": f"person{index}@example.org",
-            "phone": f"+4930{1_000_000 + index}",
-            "tags": ["wiki"],
-            "password": HASH,
-        }
+@pytest.fixture(autouse=True)
+def context(host: Flask) -> Iterator[None]:
+    """Inside an application context of the host in this process."""
+    with host.app_context():
+        yield
 
 
 def kill_imports(host: Flask, settings: dict[str, Any], path: Path, people: int) -> int:
