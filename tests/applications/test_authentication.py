@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from applications.test_registration import SOUND
+from applications.sound import SOUND
 from idsync.applications.application import Application
 from idsync.applications.authentication import BASIC, NONE, POST, authenticate_client
 from idsync.crypto import identifiers

@@ -4,23 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from idsync.applications.application import Application, check_registration, is_client_id
+from applications.sound import SOUND
+from idsync.applications.application import check_registration, is_client_id
 from idsync.errors import InvalidValue
-
-SOUND = Application(
-    client_id="app_1",
-    name="Demo",
-    secret_digest="0" * 64,
-    redirect_uris=("https://app.example/callback",),
-    post_logout_redirect_uris=(),
-    scopes=("openid", "profile"),
-    first_party=False,
-    accounts=False,
-    service_tag=None,
-    id_token_algorithm="RS256",
-    active=True,
-    created_at=0,
-)
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import pytest
 from flask import Flask
 
 import hosting
-from applications.test_registration import SOUND
-from cli.test_applications import fail
+from applications.sound import SOUND
+from cli.failing import fail
 from idsync.crypto import identifiers
 
 NOW = 1_800_000_000

@@ -9,11 +9,11 @@ from unittest import mock
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
-from sqlalchemy import event
+from sqlalchemy import event, insert
 
 import hosting
 import idsync
-from host_app.models import db, identity
+from host_app.models import User, db, identity
 
 EVIL = "203.0.113.9"
 PASSWORD_PAGE = "/security/password"
@@ -179,10 +179,6 @@ def test_what_a_service_does_is_told_with_its_address(app: Flask, visitor: Flask
 
 def test_people_who_are_adopted_are_told(app: Flask) -> None:
     """By whom, each."""
-    from sqlalchemy import insert
-
-    from host_app.models import User
-
     with app.app_context():
         db.session.connection().execute(insert(User.__table__), [{"name": "A"}, {"name": "B"}])
         db.session.commit()
@@ -206,13 +202,11 @@ def test_no_attacker_fills_the_log(database_url: str) -> None:
     ada = hosting.add_person(app)
     bo = hosting.add_person(app, "Bo", "bo@example.org")
     nobody = hosting.Person("", "", "nobody@example.org", "x")
-    client = app.test_client()
     for person in [ada] * 25 + [nobody] * 65 + [bo]:
         with app.app_context():
             found = identity.find_user(person.email)
             with app.test_request_context():
                 assert not identity.check_password(found, "wrong", login=person.email)
-    assert client
     assert kinds(app, subject=ada.id).count("sign-in failed") == 20
     assert kinds(app, subject=bo.id).count("sign-in failed") == 1
     told = kinds(app, limit=1000)

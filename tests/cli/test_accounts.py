@@ -7,7 +7,7 @@ import pytest
 from flask import Flask
 
 import hosting
-from cli.test_applications import fail
+from cli.failing import fail
 from idsync.cli import accounts
 
 

@@ -9,17 +9,10 @@ import pytest
 from flask import Flask
 
 import hosting
+from cli.failing import fail
 from idsync.applications.registry import Applications
 from idsync.audit.events import COMMAND
 from idsync.errors import InvalidValue
-
-
-def fail(app: Flask, *args: str, **options: Any) -> str:
-    """Run a command that must fail, and return what it said."""
-    result = app.test_cli_runner().invoke(args=["idsync", *args], **options)
-    assert result.exit_code != 0
-    assert "Traceback" not in result.output
-    return result.output
 
 
 def test_a_confidential_application_gets_a_secret_once(app: Flask) -> None:

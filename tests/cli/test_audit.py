@@ -11,7 +11,7 @@ import pytest
 from flask import Flask
 
 import hosting
-from cli.test_applications import fail
+from cli.failing import fail
 from host_app.models import db, identity
 from idsync.audit.events import Actor
 

@@ -13,7 +13,7 @@ from werkzeug.security import generate_password_hash
 import databases
 import hosting
 from accounts.transfer.people import HASH, PEOPLE, write_people
-from cli.test_applications import fail
+from cli.failing import fail
 from host_app.models import User, db, identity
 from idsync.accounts.transfer import importing
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from applications.test_registration import SOUND
+from applications.sound import SOUND
 from idsync.accounts.record import Account
 from idsync.oauth import errors
 from idsync.oauth.interaction import FirstSeen, Step, next_step

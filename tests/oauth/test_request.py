@@ -5,7 +5,7 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from applications.test_registration import SOUND
+from applications.sound import SOUND
 from idsync.oauth import errors
 from idsync.oauth.request import AuthorizationRequest, find_client, read_request, state_of
 from idsync.parameters import UnreadableParameters, read_parameters, single_values
