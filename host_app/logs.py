@@ -26,6 +26,10 @@ OUR_LOGGERS = ("idsync", "host_app")
 # Whatever looks like one of our codes, tokens or client secrets: a traceback may quote anything.
 _SECRET = re.compile(r"\b(ac|at|rt|ids)_[\w.~-]{16,}")
 
+_ESCAPED = {
+    code: repr(chr(code))[1:-1] for code in (*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029)
+}
+
 
 class JsonLines(logging.Formatter):
     """One JSON object a line, so that nothing in a message can pass for another line."""
@@ -52,6 +56,11 @@ class TextLines(logging.Formatter):
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s", "%H:%M:%S")
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's own name
+        """A line that no message can end, to begin another one."""
+        record.message = record.message.translate(_ESCAPED)
+        return super().formatMessage(record)
 
     def format(self, record: logging.LogRecord) -> str:
         """The line, with a traceback below it where there is one."""

@@ -102,7 +102,7 @@ class Counted:
         )
         self._pulls = counter("pulls", "Pulls of services, by what they got.", "answer")
         self._sign_ins = counter("sign_ins", "Sessions begun.")
-        self._failures = counter("sign_in_failures", "Wrong passwords and codes.")
+        self._failures = counter("sign_in_failures", "Wrong passwords, codes and passkeys.")
         self._issued = counter("grants_issued", "Authorization codes given to applications.")
         self._redeemed = counter("grants_redeemed", "Codes exchanged for tokens.")
         self._refreshed = counter("refreshes", "Refresh tokens replaced by their successors.")

@@ -20,24 +20,31 @@ from host_app.models import db
 
 ASIDE = "set_aside"
 
-LARGEST = 256 * 1024
+LARGEST = 64 * 1024
 """Bytes of a table that is worth keeping: a larger one is slow to read, also when it is empty."""
 
-# Everything about the tables that a test may have changed; and whether statistics were gathered,
-# which would be those of other rows.
+# What a test may have changed; and whether statistics were gathered, which are those of its rows.
 FINGERPRINT = text(
     """
     SELECT md5(string_agg(part, E'\\n' ORDER BY part)) FROM (
         SELECT concat_ws(' ', relname, attname, format_type(atttypid, atttypmod), attnotnull,
-                         pg_get_expr(adbin, adrelid)) AS part
+                         attcollation, pg_get_expr(adbin, adrelid)) AS part
         FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid
         LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
-        WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'v', 'S') AND attnum > 0
+        WHERE relnamespace = 'public'::regnamespace AND attnum > 0
+        UNION ALL SELECT concat_ws(' ', relname, relkind, relpersistence, relrowsecurity,
+                                   relhasrules, relacl, reloptions)
+                  FROM pg_class WHERE relnamespace = 'public'::regnamespace
         UNION ALL SELECT indexdef FROM pg_indexes WHERE schemaname = 'public'
         UNION ALL SELECT conname || pg_get_constraintdef(oid) FROM pg_constraint
                   WHERE connamespace = 'public'::regnamespace
-        UNION ALL SELECT tgname FROM pg_trigger WHERE NOT tgisinternal
-        UNION ALL SELECT proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace
+        UNION ALL SELECT concat_ws(' ', tgname, tgenabled)
+                  FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid
+                  WHERE relnamespace = 'public'::regnamespace
+        UNION ALL SELECT proname || md5(prosrc) FROM pg_proc
+                  WHERE pronamespace = 'public'::regnamespace
+        UNION ALL SELECT typname FROM pg_type
+                  WHERE typnamespace = 'public'::regnamespace AND typtype IN ('e', 'd')
         UNION ALL SELECT relname || ' is analyzed or large' FROM pg_class
                   WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'
                   AND (reltuples >= 0 OR pg_relation_size(oid) > :largest)
@@ -66,11 +73,13 @@ def set_aside(connection: Connection) -> None:
     if made is None or made["fingerprint"] != _fingerprint(connection):
         connection.execute(text("DROP SCHEMA public CASCADE; CREATE SCHEMA public"))
         return
-    # Names of ours.
+    # A connection that was ended may still be about to commit a row; it has to fail first.
+    held = ", ".join(f'public."{name}"' for name in made["tables"])
     emptied = "".join(f'DELETE FROM public."{name}"; ' for name in made["tables"])  # noqa: S608
     connection.execute(
         text(
-            f"{emptied} SELECT setval(oid, 1, false) FROM pg_class"  # noqa: S608
+            f"LOCK TABLE {held} IN ACCESS EXCLUSIVE MODE; {emptied}"  # noqa: S608
+            "SELECT setval(oid, 1, false) FROM pg_class"
             "    WHERE relkind = 'S' AND relnamespace = 'public'::regnamespace;"
             f"DROP SCHEMA IF EXISTS {ASIDE} CASCADE; ALTER SCHEMA public RENAME TO {ASIDE};"
             "CREATE SCHEMA public"
@@ -80,18 +89,31 @@ def set_aside(connection: Connection) -> None:
 
 def _make_in_postgresql() -> None:
     with db.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-        tables = "SELECT 1 FROM pg_tables WHERE schemaname = :schema LIMIT 1"
-        if connection.scalar(text(tables), {"schema": "public"}):
+        if connection.scalar(text("SELECT 1 FROM pg_tables WHERE schemaname = 'public' LIMIT 1")):
             db.create_all()
-        elif connection.scalar(text(tables), {"schema": ASIDE}):
+        elif _are_as_new(connection):
             swap = f"DROP SCHEMA public CASCADE; ALTER SCHEMA {ASIDE} RENAME TO public"
             connection.execute(text(swap))
         else:
+            connection.execute(text(f"DROP SCHEMA IF EXISTS {ASIDE} CASCADE"))
             db.create_all()
             children_first = [table.name for table in reversed(db.metadata.sorted_tables)]
             made = {"tables": children_first, "fingerprint": _fingerprint(connection)}
             # Utility statements take no parameters; there is no quote in any of this.
             connection.execute(text(f"COMMENT ON SCHEMA public IS '{json.dumps(made)}'"))
+
+
+def _are_as_new(connection: Connection) -> bool:
+    """Whether tables are set aside, without rows and statistics."""
+    tables = text(
+        "SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace(:schema)"
+        " AND relkind = 'r' AND reltuples < 0"
+    )
+    names = connection.scalars(tables, {"schema": ASIDE}).all()
+    if {*names} != {*db.metadata.tables}:
+        return False
+    rows = " UNION ALL ".join(f'(SELECT 1 FROM {ASIDE}."{one}" LIMIT 1)' for one in names)  # noqa: S608
+    return connection.execute(text(rows)).first() is None
 
 
 def _fingerprint(connection: Connection) -> str:

@@ -56,6 +56,8 @@ def test_without_an_issuer_only_debug_mode_and_tests_start() -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
+        ("CONTENT_SECURITY_POLICY", ""),
+        ("CONTENT_SECURITY_POLICY", "default-src 'none';\n frame-ancestors 'none'"),
         ("ISSUR", "https://id.example.org"),
         ("PASSWORD_EXCHANGE", "yes"),
         ("PASSWORD_EXCHANGE", 1),

@@ -261,6 +261,11 @@ class Settings:
                     "IDSYNC_PHONE_SENDER must be console or an https address; http is accepted on "
                     "a loopback host only."
                 )
+        policy = self.content_security_policy
+        if not policy or not policy.isascii() or not policy.isprintable():
+            raise ConfigurationError(
+                "IDSYNC_CONTENT_SECURITY_POLICY must be the value of a header: one line, ASCII."
+            )
         if self.audit_days < 1:
             raise ConfigurationError("IDSYNC_AUDIT_DAYS must be at least 1.")
         if self.session_lifetime <= 0 or self.refresh_retry_seconds < 0:

@@ -1,6 +1,6 @@
 """Signals (blinker) sent by idsync. The sender is the Flask application.
 
-Receivers run inside the request; an exception they raise fails it.
+Receivers run inside the request; an exception they raise fails it, unless said otherwise.
 """
 
 from blinker import Namespace
@@ -15,7 +15,8 @@ signed_out = _signals.signal("idsync-signed-out")
 
 sign_in_failed = _signals.signal("idsync-sign-in-failed")
 """A password, code or passkey was wrong. Arguments: `subject` (str, or None where nobody is known),
-`method` (str). Sent every time, also where the audit log notes no more of them.
+`method` (str). Sent every time, also where the audit log notes no more of them; what a receiver
+raises is logged and changes nothing.
 """
 
 grant_issued = _signals.signal("idsync-grant-issued")

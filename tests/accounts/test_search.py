@@ -150,7 +150,10 @@ def test_an_end_of_a_page_that_is_none_is_refused(directory: Directory, after: s
 
 
 @given(after=st.text())
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    deadline=None,
+)
 def test_any_text_is_a_page_or_refused(directory: Directory, after: str) -> None:
     """Nothing else is raised."""
     with suppress(InvalidValue):

@@ -118,8 +118,20 @@ def test_a_receiver_that_fails_undoes_nothing(
 
     with signals.event_recorded.connected_to(fail, app):
         hosting.run(app, "idsync", "account", "disable", person.id)
-    assert "A receiver of event_recorded failed" in caplog.text
+    assert "A receiver of idsync-event-recorded failed" in caplog.text
     assert hosting.run(app, "idsync", "account", "show", person.id, "--json")["disabled"] is True
+
+
+def test_a_receiver_that_fails_hides_no_failed_sign_in(app: Flask, person: hosting.Person) -> None:
+    """The answer and the audit log are the same without it."""
+
+    def fail(sender: object, **_: object) -> None:
+        raise RuntimeError("a bug of the site")
+
+    with signals.sign_in_failed.connected_to(fail, app):
+        assert hosting.sign_in(app.test_client(), person, password="wrong").status_code == 422
+    with app.app_context():
+        assert identity.audit.count(kind="sign-in failed", subject=person.id) == 1
 
 
 def test_the_old_address_is_told_when_the_new_one_takes_no_mail(

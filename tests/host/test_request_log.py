@@ -179,6 +179,13 @@ def test_a_json_line_is_one_line() -> None:
     assert line["time"].endswith("Z")
 
 
+def test_a_text_line_is_one_line() -> None:
+    """A message may repeat what a visitor typed; nothing of it can pass for another line."""
+    text = TextLines().format(record("to an address at evil\n12:00:00 INFO\r\x1b[2J\u2028 %s", "ä"))
+    assert text.splitlines() == [text]
+    assert "evil\\n12:00:00 INFO\\r\\x1b[2J\\u2028 ä" in text
+
+
 @pytest.mark.parametrize("lines", [JsonLines(), TextLines()])
 def test_what_looks_like_a_token_is_masked(lines: logging.Formatter) -> None:
     """A traceback may quote anything, whoever writes it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from typing import Any
 
+from blinker import NamedSignal as Signal
 from sqlalchemy import event
 from sqlalchemy.orm import Session
 
@@ -29,12 +30,17 @@ def announce_after_commit(session: DatabaseSession, recorded: dict[str, Any]) ->
 
 
 def _announce(session: Session) -> None:
-    from flask import current_app  # here, because whoever tests grants may have no Flask
-
     if session.in_nested_transaction():
         return  # a savepoint; the transaction around it decides
     for recorded in _recorded.take(session):
-        try:
-            signals.event_recorded.send(current_app._get_current_object(), **recorded)  # type: ignore[attr-defined]
-        except Exception:
-            _logger.exception("A receiver of event_recorded failed; the event is recorded.")
+        tell(signals.event_recorded, **recorded)
+
+
+def tell(signal: Signal, **what: Any) -> None:
+    """Tell the receivers of a signal; what one of them raises is logged and changes nothing."""
+    from flask import current_app  # here, because whoever tests grants may have no Flask
+
+    try:
+        signal.send(current_app._get_current_object(), **what)  # type: ignore[attr-defined]
+    except Exception:
+        _logger.exception("A receiver of %s failed.", signal.name)

@@ -179,6 +179,8 @@ def assemble_sign_in(
             directory,
             browser,
             codes,
+            addresses,
+            devices,
             settings.phone_region,
             offered=send_text is not None or _reaches(settings, settings.phone_sender),
         ),

@@ -174,7 +174,6 @@ class SecondFactors:
         account = self._browser.require_recent(user).account
         if code:
             return self._check(account.key, account.subject, code)
-        self._addresses.check()
         asserted = self._passkeys.check(CONFIRM, answer, alone=False)
         if asserted is None or asserted.account_key != account.key:
             self._refused(account.subject)

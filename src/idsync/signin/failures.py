@@ -11,13 +11,13 @@ import hashlib
 import time
 from contextlib import suppress
 
-from flask import current_app
 from limits import RateLimitItem, parse
 from limits.errors import StorageError
 from sqlalchemy import Connection, Table, insert, update
 from sqlalchemy.exc import IntegrityError
 
 from idsync import signals
+from idsync.audit.announcing import tell
 from idsync.audit.events import Actor, Audit
 from idsync.database import DatabaseSession, write
 from idsync.signin.limits import AddressLimit
@@ -61,14 +61,13 @@ class Failures(AddressLimit):
         unknown people.
         """
         super().count()
-        app = current_app._get_current_object()  # type: ignore[attr-defined]
-        signals.sign_in_failed.send(app, subject=subject, method=method)
         if self._has_room(subject):
             self._note("sign-in failed", subject, method)
         elif self._hit(SAYING_THAT_THERE_ARE_MORE, "more"):
             self._note("more sign-ins failed", None, method)
         else:
             self._note_nothing()
+        tell(signals.sign_in_failed, subject=subject, method=method)
 
     def _note(self, kind: str, subject: str | None, method: str) -> None:
         write(

@@ -255,5 +255,7 @@ def _actor(subject: str) -> Actor:
 
 def _shown(email: str) -> str:
     """What the log may say of an address; nothing of what was typed and is none."""
-    _, at, domain = email.rpartition("@")
-    return f"an address at {domain}" if at else "no address"
+    try:
+        return f"an address at {checked_email(email).rpartition('@')[2]}"
+    except InvalidValue:
+        return "what is no address"

@@ -48,7 +48,6 @@ class PasskeySignIn:
 
         Raises TooManyTries.
         """
-        self._addresses.check()
         asserted = self._passkeys.check(SIGN_IN, answer, alone=True)
         if asserted is None:
             self._refused("passkey", None)
@@ -67,7 +66,6 @@ class PasskeySignIn:
 
     def complete(self, answer: str) -> bool:
         """The second step of a sign-in. Raises TooManyTries."""
-        self._addresses.check()
         first = first_step.kept()
         if first is None:
             return False
@@ -129,5 +127,7 @@ class PasskeySignIn:
         return True
 
     def _refused(self, method: str, subject: str | None) -> None:
+        """Looked at only now: a passkey cannot be guessed, so the right one signs in always."""
         self._session.rollback()
+        self._addresses.check()
         self._addresses.count(method, subject)

@@ -15,6 +15,8 @@ from idsync.database import DatabaseSession
 from idsync.errors import InvalidValue
 from idsync.signin import first_step
 from idsync.signin.browser import BrowserSessions
+from idsync.signin.devices import Devices
+from idsync.signin.limits import AddressLimit
 from idsync.signin.phone import CHANGE, SIGN_IN, PhoneCodes
 
 AMR = ("sms",)
@@ -34,6 +36,8 @@ class PhoneSignIn:
         directory: Directory,
         browser: BrowserSessions,
         codes: PhoneCodes,
+        addresses: AddressLimit,
+        devices: Devices,
         region: str,
         *,
         offered: bool,
@@ -43,6 +47,8 @@ class PhoneSignIn:
         self._directory = directory
         self._browser = browser
         self._codes = codes
+        self._addresses = addresses
+        self._devices = devices
         self._region = region
         self.offered = offered
 
@@ -68,11 +74,12 @@ class PhoneSignIn:
         somebody made here before is forgotten. Raises TooManyTries.
         """
         first_step.forget()
+        self._guard()
         phone = self._codes.check(SIGN_IN, code)
         found = None if phone is None else self._account(phone)
         if found is None:
             return False
-        user, epoch = found
+        user, epoch, _ = found
         return self._browser.sign_in(user, AMR, epoch=epoch, remember=remember)
 
     # --- one's own number ----------------------------------------------------------------------
@@ -120,12 +127,19 @@ class PhoneSignIn:
         self._directory.change(subject, Change(phone=phone), actor=Actor("person", subject))
         self._session.commit()
 
-    def _account(self, phone: str) -> tuple[Any, bytes] | None:
-        """Whose number it is, unless disabled, and the epoch read with it."""
+    def _guard(self) -> None:
+        """Refuse an address that failed too often, but at a browser that the account knows."""
+        phone = self._codes.requested(SIGN_IN)
+        found = None if phone is None else self._account(phone)
+        if found is None or not self._devices.name(found[2]):
+            self._addresses.check()
+
+    def _account(self, phone: str) -> tuple[Any, bytes, str] | None:
+        """Whose number it is, unless disabled; with their subject, and the epoch read with it."""
         account = self._models.table.c
         row = self._session.execute(
-            select(self._models.user_class, account.epoch)
+            select(self._models.user_class, account.epoch, account.subject)
             .join(self._models.table, account.account_key == self._models.user_key)
             .where(account.phone == phone, account.disabled_by.is_(None))
         ).first()
-        return None if row is None else (row[0], row[1])
+        return None if row is None else (row[0], row[1], row[2])
