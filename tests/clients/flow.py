@@ -36,6 +36,14 @@ def code_form(application: hosting.Client, code: str) -> dict[str, str]:
     }
 
 
+def redeem(client: FlaskClient, application: hosting.Client, code: str, **form: str) -> Any:
+    """The whole answer to a code; an application that has no secret only says who it is."""
+    fields = {**code_form(application, code), **form}
+    if application.client_secret is None:
+        return client.post("/oauth/token", data={"client_id": application.client_id, **fields})
+    return client.post("/oauth/token", data=fields, auth=application.basic)
+
+
 def tokens_of(
     client: FlaskClient, application: hosting.Client, person: hosting.Person, **parameters: str
 ) -> dict[str, Any]:

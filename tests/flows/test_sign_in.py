@@ -1,7 +1,5 @@
 """A person signs in at an application: the whole path through the reference host."""
 
-import secrets
-from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -9,39 +7,10 @@ from flask import Flask
 from flask.testing import FlaskClient
 from joserfc import jwt
 from joserfc.jwk import KeySet
-from sqlalchemy import text
 
 import hosting
-from host_app.models import db
-
-CHALLENGE = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
-VERIFIER = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"  # RFC 7636, appendix B
-
-
-def answer(response: Any) -> dict[str, str]:
-    """The parameters with which the person was sent back to the application."""
-    assert response.status_code == 303
-    assert response.headers["Location"].startswith(hosting.REDIRECT_URI + "?")
-    query = parse_qs(urlsplit(response.headers["Location"]).query)
-    return {name: value for name, (value,) in query.items()}
-
-
-def redeem(client: FlaskClient, application: hosting.Client, code: str, **form: str) -> Any:
-    fields = {
-        "grant_type": "authorization_code",
-        "code": code,
-        "redirect_uri": application.redirect_uri,
-        **form,
-    }
-    if application.client_secret is None:
-        return client.post("/oauth/token", data={"client_id": application.client_id, **fields})
-    return client.post("/oauth/token", data=fields, auth=application.basic)
-
-
-def execute(app: Flask, statement: str, **values: object) -> None:
-    with app.app_context():
-        db.session.execute(text(statement), values)
-        db.session.commit()
+from clients.flow import CHALLENGE, VERIFIER, answer, redeem
+from flows.rows import execute
 
 
 def test_sign_in_consent_code_tokens_userinfo(app: Flask, client: FlaskClient) -> None:
@@ -85,106 +54,6 @@ def test_sign_in_consent_code_tokens_userinfo(app: Flask, client: FlaskClient) -
     assert userinfo.json["roles"] == ["student"]
     assert userinfo.json["email"] == "ada@example.org"
     assert isinstance(userinfo.json["updated_at"], int)
-
-
-def test_consent_is_remembered_and_asked_again_only_for_new_rights(
-    app: Flask, client: FlaskClient
-) -> None:
-    """And on prompt=consent, always."""
-    person = hosting.add_person(app)
-    application = hosting.register_application(app)
-    assert "code" in answer(hosting.authorize(client, application, person, scope="profile"))
-    again = client.get(hosting.authorize_path(application, scope="openid"))
-    assert "code" in answer(again)
-    wider = client.get(hosting.authorize_path(application, scope="profile email"))
-    assert wider.status_code == 200
-    assert "See your e-mail address" in wider.text
-    asked = client.get(hosting.authorize_path(application, scope="openid", prompt="consent"))
-    assert asked.status_code == 200
-    path = hosting.authorize_path(application, scope="profile email")
-    assert "code" in answer(hosting.decide(client, path))
-    assert "code" in answer(client.get(hosting.authorize_path(application, scope="profile email")))
-
-
-def test_refusal_goes_back_as_access_denied(app: Flask, client: FlaskClient) -> None:
-    """With state and iss; the refusal is not remembered as consent."""
-    person = hosting.add_person(app)
-    application = hosting.register_application(app)
-    hosting.sign_in(client, person)
-    path = hosting.authorize_path(application)
-    refused = answer(hosting.decide(client, path, "deny"))
-    assert refused["error"] == "access_denied"
-    assert (refused["state"], refused["iss"]) == ("state-1", hosting.ISSUER)
-    assert client.get(path).status_code == 200
-
-
-def test_first_party_signs_in_without_the_consent_page(app: Flask, client: FlaskClient) -> None:
-    """Unless the application prompts for it."""
-    person = hosting.add_person(app)
-    application = hosting.register_application(app, "Ours", "--first-party")
-    hosting.sign_in(client, person)
-    assert "code" in answer(client.get(hosting.authorize_path(application)))
-    assert client.get(hosting.authorize_path(application, prompt="consent")).status_code == 200
-
-
-@pytest.mark.parametrize(
-    "query",
-    ["", "?client_id=app_unknown", "?client_id=app_unknown&redirect_uri=https://evil.example/"],
-)
-def test_an_unknown_application_is_shown_and_never_redirected(
-    client: FlaskClient, query: str
-) -> None:
-    """The service's own page."""
-    response = client.get("/oauth/authorize" + query)
-    assert response.status_code == 400
-    assert "Location" not in response.headers
-    assert "not registered" in response.text
-    assert "evil" not in response.text
-
-
-def test_a_foreign_return_address_is_shown_and_never_redirected(
-    app: Flask, client: FlaskClient
-) -> None:
-    """Exact match, trailing slash included; also when the request is otherwise wrong."""
-    application = hosting.register_application(app)
-    for uri in ("https://evil.example/", application.redirect_uri + "/", ""):
-        for more in ({}, {"response_type": "token"}, {"prompt": "none"}):
-            path = hosting.authorize_path(application, redirect_uri=uri, **more)
-            response = client.get(path)
-            assert response.status_code == 400
-            assert "Location" not in response.headers
-
-
-def test_an_inactive_application_is_refused_everywhere(app: Flask, client: FlaskClient) -> None:
-    """Own page at authorize, 401 at token, 401 at userinfo."""
-    person = hosting.add_person(app)
-    application = hosting.register_application(app)
-    code = answer(hosting.authorize(client, application, person))["code"]
-    tokens = redeem(client, application, code).json
-    execute(app, "UPDATE idsync_application SET active = false")
-    assert client.get(hosting.authorize_path(application)).status_code == 400
-    refused = redeem(client, application, code)
-    assert (refused.status_code, refused.json["error"]) == (401, "invalid_client")
-    assert refused.headers["WWW-Authenticate"].startswith("Basic")
-    bearer = {"Authorization": f"Bearer {tokens['access_token']}"}
-    assert client.get("/oauth/userinfo", headers=bearer).status_code == 401
-
-
-def test_errors_of_the_request_travel_with_state_and_iss(app: Flask, client: FlaskClient) -> None:
-    """Every one of them."""
-    application = hosting.register_application(app)
-    wrong = {
-        "unsupported_response_type": {"response_type": "token"},
-        "request_not_supported": {"request": "eyJ"},
-        "request_uri_not_supported": {"request_uri": "https://app.example.org/r"},
-        "invalid_request": {"code_challenge": "x"},
-        "login_required": {"prompt": "none"},
-    }
-    for error, parameters in wrong.items():
-        back = answer(client.get(hosting.authorize_path(application, **parameters)))
-        assert back["error"] == error
-        assert back["state"] == "state-1"
-        assert back["iss"] == hosting.ISSUER
 
 
 def test_prompt_none_never_shows_a_page(app: Flask, client: FlaskClient) -> None:
@@ -299,108 +168,3 @@ def test_every_sign_in_makes_a_new_session(app: Flask, client: FlaskClient) -> N
     silent = hosting.authorize_path(application, prompt="none")
     assert answer(client.get(silent))["error"] == "login_required"
     assert "code" in answer(victim.get(silent))
-
-
-def test_the_consent_form_is_bound_to_session_and_account(app: Flask, client: FlaskClient) -> None:
-    """A form shown to one person, or in one browser, is nobody else's agreement."""
-    ada = hosting.add_person(app)
-    eve = hosting.add_person(app, "Eve", "eve@example.org", "pass word")
-    application = hosting.register_application(app)
-    path = hosting.authorize_path(application)
-    attacker = app.test_client()
-    hosting.sign_in(attacker, eve)
-    form = hosting.hidden_fields(attacker.get(path).text)
-    hosting.sign_in(client, ada)
-    own = hosting.hidden_fields(client.get(path).text)
-    planted = {**own, "pending": form["pending"], "decision": "allow"}
-    response = client.post("/oauth/consent", data=planted)
-    assert response.headers["Location"].startswith("/oauth/authorize?pending=")
-    assert client.get(response.headers["Location"]).status_code == 200  # asked again
-
-    without_token = {"pending": own["pending"], "decision": "allow"}
-    assert client.post("/oauth/consent", data=without_token).status_code == 400
-    neither = client.post("/oauth/consent", data={**own, "decision": "perhaps"})
-    assert neither.headers["Location"].startswith("/oauth/authorize?pending=")
-    forged = client.post("/oauth/consent", data={**own, "pending": "x.y", "decision": "allow"})
-    assert forged.status_code == 400
-
-
-def test_a_pending_request_cannot_be_altered_or_kept(
-    app: Flask, client: FlaskClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Signed with the time it was first seen; forged or left lying it is an expired page."""
-    application = hosting.register_application(app)
-    location = client.get(hosting.authorize_path(application)).headers["Location"]
-    assert client.get(location + "A").status_code == 400
-    assert client.get(location[:-1]).status_code == 400
-    import time
-
-    now = time.time()
-    monkeypatch.setattr(time, "time", lambda: now + 3700)
-    expired = client.get(location)
-    assert expired.status_code == 400
-    assert "expired" in expired.text
-
-
-def test_pages_refuse_to_be_framed_cached_or_scripted(app: Flask, client: FlaskClient) -> None:
-    """Clickjacking, caches and inline script; no form-action on the way to an application."""
-    person = hosting.add_person(app)
-    application = hosting.register_application(app)
-    hosting.sign_in(client, person)
-    for response in (
-        client.get(hosting.authorize_path(application)),
-        client.get("/oauth/authorize"),
-    ):
-        policy = response.headers["Content-Security-Policy"]
-        assert "frame-ancestors 'none'" in policy
-        assert "form-action" not in policy
-        assert "unsafe-inline" not in policy
-        assert response.headers["X-Frame-Options"] == "DENY"
-        assert response.headers["Cache-Control"] == "no-store"
-        assert response.headers["Referrer-Policy"] == "same-origin"
-
-
-def test_a_site_may_allow_its_own_layout_more_than_style_sheets(database_url: str) -> None:
-    """Its pages around ours may need fonts and scripts; frames are refused all the same."""
-    own = "default-src 'self' https://fonts.example; frame-ancestors 'none'"
-    app = hosting.make_host(database_url, IDSYNC_CONTENT_SECURITY_POLICY=own)
-    try:
-        page = app.test_client().get("/oauth/authorize")
-        assert page.headers["Content-Security-Policy"] == own
-        assert page.headers["X-Frame-Options"] == "DENY"
-    finally:
-        hosting.close_host(app)
-
-
-def test_names_of_applications_and_people_are_escaped(app: Flask, client: FlaskClient) -> None:
-    """What is shown on the consent page was typed by strangers."""
-    person = hosting.add_person(app, "<b>Ada</b>")
-    application = hosting.register_application(app, "<script>alert(1)</script>")
-    hosting.sign_in(client, person)
-    page = client.get(hosting.authorize_path(application)).text
-    assert "<script>alert" not in page
-    assert "<b>Ada" not in page
-
-
-def test_a_public_application_needs_a_challenge(app: Flask, client: FlaskClient) -> None:
-    """Refused at authorize already; with one it signs in by client_id alone."""
-    person = hosting.add_person(app)
-    application = hosting.register_application(app, "App", "--public")
-    back = answer(client.get(hosting.authorize_path(application)))
-    assert back["error"] == "invalid_request"
-    code = answer(hosting.authorize(client, application, person, code_challenge=CHALLENGE))["code"]
-    assert redeem(client, application, code).json["error"] == "invalid_request"
-    assert redeem(client, application, code, code_verifier=VERIFIER).status_code == 200
-
-
-def test_parameters_that_do_not_fit_together_are_a_page(app: Flask, client: FlaskClient) -> None:
-    """A pending request travels in an address of at most 8 KiB."""
-    long_address = f"https://app.example.org/{secrets.token_hex(980)}"
-    application = hosting.register_application(app, redirect_uri=long_address)
-
-    def noise(length: int) -> str:
-        return "".join(chr(0x10000 + secrets.randbelow(0x20000)) for _ in range(length))
-
-    response = client.get(hosting.authorize_path(application, state=noise(1536), scope=noise(1024)))
-    assert response.status_code == 400
-    assert "Location" not in response.headers
