@@ -18,6 +18,7 @@ from urllib.parse import urlencode
 import pyotp
 from flask import Flask
 from flask.testing import FlaskClient
+from jinja2.bccache import Bucket, BytecodeCache
 from werkzeug.test import TestResponse
 
 from host_app import create_app
@@ -37,6 +38,23 @@ CHEAP_HASHES = {
 
 # For tests that try more often than any person would.
 NO_LIMITS = {"IDSYNC_ADDRESS_LIMIT": "1000000 per second", "IDSYNC_ACCOUNT_TRIES": 1_000_000}
+
+
+class CompiledTemplates(BytecodeCache):
+    """Templates are compiled once in a test process, not once for each host."""
+
+    def __init__(self) -> None:
+        self._compiled: dict[str, bytes] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        if bucket.key in self._compiled:
+            bucket.bytecode_from_string(self._compiled[bucket.key])
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        self._compiled[bucket.key] = bucket.bytecode_to_string()
+
+
+COMPILED = CompiledTemplates()
 
 
 @dataclass(frozen=True)
@@ -81,6 +99,7 @@ def configuration(database_url: str, **settings: Any) -> dict[str, Any]:
 def make_host(database_url: str, **settings: Any) -> Flask:
     """A host with its tables made. Whoever makes one closes it with `close_host`."""
     app = create_app(configuration(database_url, **settings))
+    app.jinja_env.bytecode_cache = COMPILED
     make_tables(app)
     return app
 
