@@ -66,8 +66,8 @@ def test_sign_in_userinfo_refresh_and_logout_from_another_origin(
     press(browser, "#refresh")
     wait_for(browser, "Hello again")
     second = tokens(browser)
+    # The access token says no more than its grant and when it expires: it may be the same one.
     assert second["refresh_token"] != first["refresh_token"]
-    assert second["access_token"] != first["access_token"]
     assert second["profile"]["sub"] == person.id
 
     press(browser, "#sign-out")
