@@ -163,6 +163,19 @@ def test_an_opened_link_is_not_for_who_uses_the_browser_next(
     assert browser.get("/sign-in/new-password").status_code == 410
 
 
+def test_a_link_opened_while_signed_in_ends_with_the_sign_out(
+    app: Flask, person: hosting.Person, mailbox: Mailbox
+) -> None:
+    """Whoever sits down there next finds nothing of it."""
+    browser = app.test_client()
+    ask(browser)
+    hosting.sign_in(browser, person)
+    hosting.follow(browser, browser.get(mailbox.link(1)))
+    assert browser.get("/sign-in/new-password").status_code == 200
+    hosting.submit(browser, "/", {}, post_to="/sign-out")
+    assert browser.get("/sign-in/new-password").status_code == 410
+
+
 def test_a_page_of_one_link_sets_no_password_by_another(
     app: Flask, person: hosting.Person, mailbox: Mailbox
 ) -> None:
