@@ -20,6 +20,11 @@ worker_class = "gthread"
 workers = 2
 threads = 4
 
+# Seconds that an idle connection is kept: longer than nginx keeps it (60). The side that sends the
+# next request has to be the one that closes; else a POST meets a connection just closed, and is a
+# 502, because nobody sends it again.
+keepalive = 75
+
 # Bytes. An authorization request travels in the address, and again inside that of the sign-in
 # page; gunicorn's own default is half of this, its greatest value.
 limit_request_line = 8190
