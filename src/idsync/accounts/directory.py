@@ -41,7 +41,6 @@ from idsync.crypto import identifiers
 from idsync.database import DatabaseSession, begin_write
 from idsync.errors import InvalidValue, UnknownRecord
 
-ATTEMPTS = 3
 NewUser = Callable[[str, str | None], Any]
 
 
